@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { errorSchema } from './errors.ts';
+import { engineInfoSchema, runtimeSnapshotSchema } from './runtime.ts';
+import { settingsPatchSchema, settingsSchema } from './settings.ts';
+import {
+  audioChunkSchema,
+  jobProgressSchema,
+  jobSchema,
+  speakRequestSchema,
+  speakResultSchema,
+} from './speech.ts';
+
+const empty = z.strictObject({});
+const jobId = z.strictObject({ job_id: z.string() });
+const modelId = z.strictObject({ model: z.string() });
+
+/** Every call that the engine host answers: name -> request and response. */
+export const calls = {
+  'host.info': {
+    request: empty,
+    response: z.object({
+      version: z.string(),
+      ggml: z.string(),
+      platform: z.string(),
+      pid: z.number().int(),
+    }),
+  },
+  'engines.list': { request: empty, response: z.object({ engines: z.array(engineInfoSchema) }) },
+  /** Queues a request and answers at once; audio and outcome arrive as events. */
+  speak: { request: speakRequestSchema, response: z.object({ job_id: z.string() }) },
+  'jobs.list': { request: empty, response: z.object({ jobs: z.array(jobSchema) }) },
+  'jobs.get': { request: jobId, response: jobSchema },
+  /** Idempotent: cancelling a finished job changes nothing. */
+  'jobs.cancel': { request: jobId, response: z.object({ state: jobSchema.shape.state }) },
+  /** The finished (or, after a cancel, the partial) audio as a WAV file. */
+  'jobs.wav': {
+    request: z.strictObject({
+      job_id: z.string(),
+      encoding: z.enum(['pcm16', 'pcm24', 'pcm32', 'float32']).default('pcm16'),
+    }),
+    response: z.object({ wav: z.instanceof(Uint8Array) }),
+  },
+  /** Writes the audio next to its final name and renames: never a half-written file under `path`. */
+  'jobs.export': {
+    request: z.strictObject({
+      job_id: z.string(),
+      path: z.string().min(1),
+      encoding: z.enum(['pcm16', 'pcm24', 'pcm32', 'float32']).default('pcm16'),
+    }),
+    response: z.object({ path: z.string(), bytes: z.number().int() }),
+  },
+  'runtime.snapshot': { request: empty, response: runtimeSnapshotSchema },
+  'models.load': { request: modelId, response: runtimeSnapshotSchema },
+  /** Measured before and after: what the driver really got back. */
+  'models.unload': { request: modelId, response: z.object({ freed_bytes: z.number().int() }) },
+  'models.pin': {
+    request: z.strictObject({ model: z.string(), pinned: z.boolean() }),
+    response: runtimeSnapshotSchema,
+  },
+  'settings.get': { request: empty, response: settingsSchema },
+  'settings.set': { request: z.strictObject({ patch: settingsPatchSchema }), response: settingsSchema },
+} as const;
+
+export type CallName = keyof typeof calls;
+export type CallInput<N extends CallName> = z.input<(typeof calls)[N]['request']>;
+export type CallRequest<N extends CallName> = z.output<(typeof calls)[N]['request']>;
+export type CallResponse<N extends CallName> = z.output<(typeof calls)[N]['response']>;
+export const callNames = Object.keys(calls) as CallName[];
+
+/** Every event that the engine host sends. */
+export const events = {
+  'runtime.changed': runtimeSnapshotSchema,
+  'settings.changed': settingsSchema,
+  'job.queued': jobSchema,
+  'job.progress': jobProgressSchema,
+  'job.audio': audioChunkSchema,
+  'job.finished': z.object({ job_id: z.string(), result: speakResultSchema }),
+  'job.failed': z.object({ job_id: z.string(), error: errorSchema }),
+  'job.cancelled': z.object({ job_id: z.string() }),
+  'log.line': z.object({ at: z.number(), level: z.enum(['info', 'warning', 'error']), message: z.string() }),
+} as const;
+
+export type EventName = keyof typeof events;
+export type EventData<N extends EventName> = z.output<(typeof events)[N]>;
+export const eventNames = Object.keys(events) as EventName[];
+
+/** What a client of the host offers, whatever carries it (MessagePort, Electron IPC, HTTP). */
+export interface StudioClient {
+  call<N extends CallName>(name: N, request: CallInput<N>): Promise<CallResponse<N>>;
+  /** Returns the function that unsubscribes. */
+  on<N extends EventName>(name: N, listener: (data: EventData<N>) => void): () => void;
+}
+
+/** What the shell adds for the renderer beyond the host's calls; the browser stand-in offers the same. */
+export interface ShellBridge extends StudioClient {
+  /** Where the page runs: decides which affordances are shown. */
+  readonly shell: { kind: 'electron' | 'browser'; platform: string; locale: string; version: string };
+  /** Ask where to save, then write; null when the person closed the dialog. In a browser: a download. */
+  saveAudio(request: { job_id: string; suggested_name: string }): Promise<{ path: string } | null>;
+  /** https links on the allow-list only. */
+  openExternal(url: string): Promise<void>;
+}

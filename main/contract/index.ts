@@ -1,0 +1,5 @@
+export * from './calls.ts';
+export * from './errors.ts';
+export * from './runtime.ts';
+export * from './settings.ts';
+export * from './speech.ts';

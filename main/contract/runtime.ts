@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { jobSchema, partialSchema } from './speech.ts';
+
+const bytes = z.number().int().nonnegative();
+
+export const deviceSnapshotSchema = z.object({
+  /** ggml's name; a simulated device is `Simulated0`. */
+  id: z.string(),
+  description: z.string(),
+  kind: z.enum(['cpu', 'gpu', 'igpu', 'accel']),
+  simulated: z.boolean(),
+  /** Whether the host uses it, and why (not). */
+  used: z.boolean(),
+  why: z.string(),
+  total_bytes: bytes,
+  free_bytes: bytes,
+  /** What this process holds, by purpose. */
+  held: z.object({ weights: bytes, slots: bytes, compute: bytes, io: bytes, state: bytes }),
+  /** Other programs: total - free - held. */
+  others_bytes: bytes,
+  reserve_bytes: bytes,
+});
+export type DeviceSnapshot = z.infer<typeof deviceSnapshotSchema>;
+
+export const componentSnapshotSchema = z.object({
+  name: z.string(),
+  kind: z.enum(['sequence', 'oneshot']),
+  size_bytes: bytes,
+  fixed_bytes: bytes,
+  loaded_bytes: bytes,
+  /** Streamed since the model was loaded. */
+  streamed_bytes: bytes,
+  host_bytes: bytes,
+  units: z.number().int(),
+  units_resident: z.number().int(),
+  partial: partialSchema.nullable(),
+});
+export type ComponentSnapshot = z.infer<typeof componentSnapshotSchema>;
+
+export const modelSnapshotSchema = z.object({
+  /** `engine` or `engine:variant`; the id that load, unload and pin take. */
+  id: z.string(),
+  engine: z.string(),
+  name: z.string(),
+  device: z.string(),
+  state: z.enum(['loading', 'in_use', 'idle', 'unloading', 'failed']),
+  /** 0..1 while loading. */
+  load_fraction: z.number().min(0).max(1),
+  /** Milliseconds since the epoch. */
+  last_used_at: z.number(),
+  pinned: z.boolean(),
+  size_bytes: bytes,
+  loaded_bytes: bytes,
+  streamed_bytes: bytes,
+  host_bytes: bytes,
+  components: z.array(componentSnapshotSchema),
+  calibration: z.object({
+    state: z.enum(['not_needed', 'none', 'calibrated', 'stale']),
+    runs: z.number().int(),
+    /** Largest measured / estimated working memory. */
+    ratio: z.number(),
+  }),
+});
+export type ModelSnapshot = z.infer<typeof modelSnapshotSchema>;
+
+export const runtimeSnapshotSchema = z.object({
+  /** Grows with every change, so that a late message is recognised. */
+  version: z.number().int(),
+  at: z.number(),
+  devices: z.array(deviceSnapshotSchema),
+  host: z.object({
+    total_bytes: bytes,
+    available_bytes: bytes,
+    process_bytes: bytes,
+    pinned_bytes: bytes,
+    pin_budget_bytes: bytes,
+    reserve_bytes: bytes,
+  }),
+  models: z.array(modelSnapshotSchema),
+  jobs: z.array(jobSchema),
+  /** The memory policy in force, by setting key. */
+  policy: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+});
+export type RuntimeSnapshot = z.infer<typeof runtimeSnapshotSchema>;
+
+export const parameterSchema = z.object({
+  /** Key in the speak request. */
+  key: z.enum(['speed', 'pitch', 'seed', 'voice']),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  step: z.number().optional(),
+  default: z.union([z.number(), z.string(), z.null()]),
+});
+
+export const engineInfoSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  licence: z.string(),
+  sample_rate: z.number().int(),
+  /** BCP 47 tags of what it can speak. */
+  languages: z.array(z.string()),
+  voices: z.array(
+    z.object({ id: z.string(), name: z.string(), language: z.string(), description: z.string() }),
+  ),
+  parameters: z.array(parameterSchema),
+  size_bytes: bytes,
+  built_in: z.boolean(),
+});
+export type EngineInfo = z.infer<typeof engineInfoSchema>;

@@ -1,0 +1,322 @@
+/**
+ * The one description of what the native addon exports: mechanism only, no policy.
+ *
+ * Shapes are in PyTorch order everywhere (`[batch, channels, frames]`, last dimension contiguous); the addon
+ * turns them into ggml's `ne`. Sizes are bytes. Every failure is a `NativeError` with a stable `code`; no call
+ * with bad arguments may reach an assertion of ggml, because that would end the process.
+ *
+ * Threads: all objects belong to the JavaScript thread that made them. Long work (`run`, `place`, `open`) happens
+ * on the device's own thread and settles a promise; nothing else blocks for more than a few milliseconds.
+ */
+
+/** Types that a tensor can have on a device; the names are ggml's. */
+export type DType =
+  | 'f32'
+  | 'f16'
+  | 'bf16'
+  | 'f64'
+  | 'i8'
+  | 'i16'
+  | 'i32'
+  | 'i64'
+  | 'q4_0'
+  | 'q4_1'
+  | 'q5_0'
+  | 'q5_1'
+  | 'q8_0'
+  | 'q2_K'
+  | 'q3_K'
+  | 'q4_K'
+  | 'q5_K'
+  | 'q6_K'
+  | 'iq4_nl'
+  | 'iq4_xs';
+
+/** Types that a checkpoint can hold: the above, and those that are widened exactly when read (fp8, bool, u8). */
+export type CheckpointDType = DType | 'f8_e4m3' | 'f8_e5m2' | 'u8' | 'bool' | 'other';
+
+export type NativeErrorCode =
+  | 'OutOfDeviceMemory'
+  | 'OutOfHostMemory'
+  | 'DeviceLost'
+  | 'DeviceNotFound'
+  | 'BackendMissing'
+  | 'Cancelled'
+  | 'ShapeMismatch'
+  | 'UnsupportedOp'
+  | 'UnsupportedDType'
+  | 'InvalidArgument'
+  | 'Disposed'
+  | 'WeightNotPlaced'
+  | 'UnitOutsideForward'
+  | 'FileNotFound'
+  | 'FileUnreadable'
+  | 'FileTruncated'
+  | 'FileNotACheckpoint'
+  | 'FileIsLfsPointer'
+  | 'FileIsHtml'
+  | 'FileIsPickle'
+  | 'HeaderInvalid'
+  | 'HeaderTooLarge'
+  | 'TensorOutOfBounds'
+  | 'TensorOverlap'
+  | 'TensorCountAbsurd'
+  | 'ShardMissing'
+  | 'Internal';
+
+/** What the addon throws or rejects with. `message` says what happened and why, with the numbers. */
+export interface NativeError extends Error {
+  code: NativeErrorCode;
+  /** Numbers and names behind the message: file, tensor, needed, available, component, unit... */
+  details?: Record<string, string | number>;
+}
+
+export interface DeviceInfo {
+  /** ggml's name: `CPU`, `Vulkan0`, `CUDA0`, `MTL0`. */
+  name: string;
+  description: string;
+  kind: 'cpu' | 'gpu' | 'igpu' | 'accel';
+  backend: string;
+  freeBytes: number;
+  totalBytes: number;
+  caps: { async: boolean; hostBuffer: boolean; bufferFromHostPtr: boolean; events: boolean };
+}
+
+export interface OpenDeviceOptions {
+  name: string;
+  /** CPU backend only; default: number of physical cores, at least 1. */
+  threads?: number;
+  /** The CPU plays a device of this many bytes: every allocation counts against it and fails beyond it. */
+  simulateBytes?: number;
+  /** Bytes that "another program" holds on a simulated device. Changeable later by `setForeignBytes`. */
+  foreignBytes?: number;
+  /** Simulated copy engine: bytes per second of the upload link; 0 or absent = as fast as memcpy. */
+  linkBytesPerSecond?: number;
+}
+
+/** Where the bytes of a device are; `free` is what the driver (or the simulation) still reports. */
+export interface DeviceMemory {
+  totalBytes: number;
+  freeBytes: number;
+  /** What this process holds on the device, by purpose. */
+  held: { weights: number; slots: number; compute: number; io: number; state: number };
+  /** Highest sum of `held` since `resetPeak`. */
+  peakBytes: number;
+  /** Highest `compute + io + state` since `resetPeak`: the measured working memory. */
+  peakWorkingBytes: number;
+}
+
+export interface FaultPlan {
+  /** Fail the n-th allocation from now (1 = the next) with OutOfDeviceMemory, once. */
+  failAllocation?: number;
+  /** Fail the n-th weight copy from now with DeviceLost, once. */
+  failCopy?: number;
+  /** Fail the n-th segment execution from now with DeviceLost; the device stays lost until closed. */
+  loseAtSegment?: number;
+}
+
+export interface StreamerOptions {
+  /** Copies that exist at once: the running unit and those in flight. At least 1. */
+  slots: number;
+  /** Bytes of one slot: at least the largest streamed unit. */
+  slotBytes: number;
+  /** Copy the next unit while this one computes (needs 2 slots). False: copy, then compute. */
+  prefetch: boolean;
+}
+
+export interface StreamerStats {
+  /** Bytes uploaded by streaming since the device was opened. */
+  streamedBytes: number;
+  copies: number;
+  /** Copies avoided because the unit was still in a slot. */
+  reused: number;
+  /** Copies that had not been prefetched when their segment wanted them. */
+  onTheSpot: number;
+  /** Seconds of copying, and seconds for which compute waited for a copy. */
+  copySeconds: number;
+  waitSeconds: number;
+}
+
+export interface Device {
+  readonly name: string;
+  readonly kind: DeviceInfo['kind'];
+  readonly simulated: boolean;
+  /** True where weights are used where they lie in host memory (plain CPU): nothing moves, nothing is counted. */
+  readonly isHost: boolean;
+  info(): DeviceInfo;
+  memory(): DeviceMemory;
+  resetPeak(): void;
+  setForeignBytes(bytes: number): void;
+  setFaults(plan: FaultPlan | null): void;
+  supportsDType(dtype: DType): boolean;
+  /** (Re)make or, with null, drop the device's streaming slots. Fails with OutOfDeviceMemory. */
+  setStreamer(options: StreamerOptions | null): Promise<void>;
+  streamerStats(): StreamerStats;
+  /** Scratch memory shared by graphs that never run at the same time; grows to the largest of them. */
+  createArena(): Arena;
+  /** Persistent tensors (KV caches): zero-filled, readable and writable in graphs, counted as `state`. */
+  createState(specs: { dtype: DType; shape: number[] }[]): Promise<State>;
+  close(): Promise<void>;
+}
+
+export interface Arena {
+  readonly bytes: number;
+  /** Give the scratch memory back; graphs that used it take it again at their next run. */
+  trim(): Promise<void>;
+  dispose(): void;
+}
+
+export interface State {
+  readonly bytes: number;
+  read(index: number): Promise<TensorData>;
+  write(index: number, data: TensorData, byteOffset?: number): Promise<void>;
+  clear(): Promise<void>;
+  dispose(): void;
+}
+
+export type TensorData =
+  | Float32Array
+  | Float64Array
+  | Int32Array
+  | Int8Array
+  | Int16Array
+  | BigInt64Array
+  /** Raw bytes: f16, bf16 and quantised types. */
+  | Uint8Array;
+
+export interface CheckpointTensor {
+  name: string;
+  dtype: CheckpointDType;
+  shape: number[];
+  bytes: number;
+  /** Index into `files`. */
+  file: number;
+}
+
+/** Memory-mapped, read only. Opening reads headers alone. */
+export interface Checkpoint {
+  readonly format: 'safetensors' | 'gguf';
+  readonly files: string[];
+  readonly tensors: CheckpointTensor[];
+  /** `__metadata__` of safetensors, or the scalar and string (array) keys of GGUF. */
+  readonly metadata: Record<string, string | number | boolean | (string | number)[]>;
+  /** Bytes as they lie in the file. */
+  readBytes(name: string): Uint8Array;
+  /** Exactly widened to float32 (dequantised where quantised). */
+  readFloat32(name: string): Float32Array;
+  close(): void;
+}
+
+export interface WeightSpec {
+  /** Parameter path, unique in the store: named in errors. */
+  name: string;
+  shape: number[];
+  /** Type on the device. Must be the checkpoint's own or a conversion that the source allows. */
+  dtype: DType;
+  /** Unit that the weight moves with; -1 = fixed part. */
+  unit: number;
+  source: { checkpoint: Checkpoint; tensor: string } | { data: TensorData };
+}
+
+/**
+ * The weights of one component: their host side (memory map where dtype and alignment allow, else an owned
+ * buffer), and where each unit is now. On a host device (`isHost`) leaves point at the host side and every unit
+ * always counts as placed.
+ */
+export interface WeightStore {
+  readonly component: string;
+  readonly unitCount: number;
+  /** Bytes on a device with the device's padding; index -1 -> `fixedBytes`. */
+  unitBytes(unit: number): number;
+  readonly fixedBytes: number;
+  /** Bytes of host memory owned (not memory-mapped). */
+  readonly ownedHostBytes: number;
+  /** Bind the store to the device it will run on. Only while nothing is placed. */
+  bind(device: Device): void;
+  /** Copy a unit (-1 = fixed part) to the device; resolves with bytes allocated; already placed: 0. */
+  place(unit: number, signal?: CancelToken): Promise<number>;
+  /** Give the unit's memory up; resolves with bytes freed; not placed: 0. */
+  unplace(unit: number): Promise<number>;
+  isPlaced(unit: number): boolean;
+  /** New data for one weight (same shape and dtype); placed copies are refreshed. */
+  replace(name: string, data: TensorData): Promise<void>;
+  /** Pin (page-lock) the host side of a unit where the device has it; returns pinned bytes, 0 when it cannot. */
+  pin(unit: number): number;
+  unpin(unit: number): void;
+  dispose(): Promise<void>;
+}
+
+/** Flag shared with native work; checked at each segment and each copy. */
+export interface CancelToken {
+  cancel(): void;
+  readonly cancelled: boolean;
+}
+
+export interface GraphPlan {
+  /** Scratch bytes that the graph needs from its arena, exact, nothing allocated. */
+  computeBytes: number;
+  ioBytes: number;
+  nodes: number;
+  segments: number;
+  /** Units read, in order of execution, as `[weightStore id, unit]`; -1 never appears. */
+  units: [number, number][];
+}
+
+/**
+ * Records ops by integer handles (>= 0). Handles are valid within this recorder only. A recorder is used up by
+ * `compile`. Nodes are kept in the order recorded; those that reach no output are dropped.
+ */
+export interface GraphRecorder {
+  input(dtype: DType, shape: number[]): number;
+  /** A leaf of a weight store, by parameter path. */
+  weight(store: WeightStore, name: string): number;
+  state(state: State, index: number): number;
+  /** A constant known at recording time (small tables); owned by the graph, counted as io. */
+  constant(dtype: DType, shape: number[], data: TensorData): number;
+  /**
+   * One operation. `name` and the order of `srcs` and `params` are listed in native/README.md ("Operations").
+   * Throws ShapeMismatch, UnsupportedOp, InvalidArgument.
+   */
+  op(name: string, srcs: number[], params?: number[]): number;
+  /** Nodes recorded from now on belong to this unit's forward; null: to none. Segments are cut where it changes. */
+  setUnit(store: WeightStore | null, unit: number): void;
+  output(handle: number): void;
+  shape(handle: number): number[];
+  dtype(handle: number): DType;
+  /** Dry run on the device: sizes without allocating anything. */
+  plan(device: Device): GraphPlan;
+  compile(device: Device, arena: Arena): Graph;
+}
+
+export interface RunOptions {
+  /** Inputs by handle; an input keeps its last value when absent. Copied before the call returns. */
+  inputs?: [number, TensorData][];
+  /** Outputs to read back; absent = all outputs in the order declared. */
+  read?: number[];
+  signal?: CancelToken;
+  /** Called on the JavaScript thread, at most 20 times a second: finished segments, all segments. */
+  onProgress?: (done: number, total: number) => void;
+}
+
+export interface Graph {
+  readonly plan: GraphPlan;
+  /** f16/bf16 outputs arrive as Uint8Array, everything else in its own typed array. */
+  run(options?: RunOptions): Promise<TensorData[]>;
+  dispose(): void;
+}
+
+export interface Addon {
+  readonly versions: { addon: string; ggml: string; napi: number };
+  /** Load ggml's backends from a folder (UTF-8 path). A second call is a no-op for the same folder. */
+  loadBackends(folder: string): void;
+  devices(): DeviceInfo[];
+  openDevice(options: OpenDeviceOptions): Promise<Device>;
+  /** One file, a `*.safetensors.index.json`, or all shards. */
+  openCheckpoint(paths: string[]): Promise<Checkpoint>;
+  createWeightStore(component: string, weights: WeightSpec[]): WeightStore;
+  createRecorder(): GraphRecorder;
+  createCancelToken(): CancelToken;
+  /** Sizes for planners: bytes of a tensor of this type and shape. */
+  tensorBytes(dtype: DType, shape: number[]): number;
+  hostMemory(): { totalBytes: number; availableBytes: number; processBytes: number };
+}
