@@ -3,3 +3,4 @@ export * from './errors.ts';
 export * from './runtime.ts';
 export * from './settings.ts';
 export * from './speech.ts';
+export * from './wire.ts';
