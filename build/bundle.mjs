@@ -29,7 +29,9 @@ async function bundleNode(entries) {
     external: ['electron'],
     logLevel: 'warning',
     // CommonJS packages inside an ESM bundle ask for require.
-    banner: { js: "import { createRequire as __mizuotoRequire } from 'node:module'; const require = __mizuotoRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as __mizuotoRequire } from 'node:module'; const require = __mizuotoRequire(import.meta.url);",
+    },
   });
 }
 
@@ -51,26 +53,54 @@ async function bundlePreload() {
 }
 
 export async function ensureBundles() {
-  const shared = ['main', 'native/addon.ts', 'native/load.ts', 'package.json', 'tsconfig.json', 'build/bundle.mjs'];
-  const entries = Object.fromEntries(Object.entries(nodeEntries).filter(([, source]) => existsSync(join(root, source))));
-  await once('bundle-main', fingerprint(shared), Object.keys(entries).map((name) => join(dist, `${name}.mjs`)), async () => {
-    say('bundling the main process...');
-    await bundleNode(entries);
-    const assets = join(root, 'main', 'text', 'assets');
-    if (existsSync(assets)) {
-      mkdirSync(join(dist, 'main'), { recursive: true });
-      cpSync(assets, join(dist, 'main', 'assets'), { recursive: true });
-    }
-  });
-  await once('bundle-app', fingerprint([...shared, 'app']), [join(dist, 'app', 'main.mjs'), join(dist, 'app', 'preload.cjs')], async () => {
-    say('bundling the shell...');
-    await bundleNode(appEntries);
-    await bundlePreload();
-  });
-  await once('bundle-renderer', fingerprint(['renderer', 'main/contract', 'package-lock.json']), [join(dist, 'renderer', 'index.html')], async () => {
-    say('bundling the renderer...');
-    const { build } = await import('vite');
-    rmSync(join(dist, 'renderer'), { recursive: true, force: true });
-    await build({ root: join(root, 'renderer'), configFile: join(root, 'renderer', 'vite.config.ts'), logLevel: 'warn' });
-  });
+  const shared = [
+    'main',
+    'native/addon.ts',
+    'native/load.ts',
+    'package.json',
+    'tsconfig.json',
+    'build/bundle.mjs',
+  ];
+  const entries = Object.fromEntries(
+    Object.entries(nodeEntries).filter(([, source]) => existsSync(join(root, source))),
+  );
+  await once(
+    'bundle-main',
+    fingerprint(shared),
+    Object.keys(entries).map((name) => join(dist, `${name}.mjs`)),
+    async () => {
+      say('bundling the main process...');
+      await bundleNode(entries);
+      const assets = join(root, 'main', 'text', 'assets');
+      if (existsSync(assets)) {
+        mkdirSync(join(dist, 'main'), { recursive: true });
+        cpSync(assets, join(dist, 'main', 'assets'), { recursive: true });
+      }
+    },
+  );
+  await once(
+    'bundle-app',
+    fingerprint([...shared, 'app']),
+    [join(dist, 'app', 'main.mjs'), join(dist, 'app', 'preload.cjs')],
+    async () => {
+      say('bundling the shell...');
+      await bundleNode(appEntries);
+      await bundlePreload();
+    },
+  );
+  await once(
+    'bundle-renderer',
+    fingerprint(['renderer', 'main/contract', 'package-lock.json']),
+    [join(dist, 'renderer', 'index.html')],
+    async () => {
+      say('bundling the renderer...');
+      const { build } = await import('vite');
+      rmSync(join(dist, 'renderer'), { recursive: true, force: true });
+      await build({
+        root: join(root, 'renderer'),
+        configFile: join(root, 'renderer', 'vite.config.ts'),
+        logLevel: 'warn',
+      });
+    },
+  );
 }

@@ -49,9 +49,13 @@ async function ensureHeaders() {
         hint: 'npm comes with Node.',
       });
       const archive = readdirSync(work).find((name) => name.endsWith('.tgz'));
-      const found = `sha512-${createHash('sha512').update(readFileSync(join(work, archive))).digest('base64')}`;
+      const found = `sha512-${createHash('sha512')
+        .update(readFileSync(join(work, archive)))
+        .digest('base64')}`;
       if (found !== pin.integrity) {
-        throw new BuildError(`${archive} does not match its pinned hash: ${found}. Is the registry's copy altered?`);
+        throw new BuildError(
+          `${archive} does not match its pinned hash: ${found}. Is the registry's copy altered?`,
+        );
       }
       run('tar', ['-xzf', archive, pin.bundle], { cwd: work });
       run('git', ['clone', '--quiet', '--no-checkout', join(work, pin.bundle), join(work, 'source')]);
@@ -84,7 +88,9 @@ function placeLibraries() {
 
 export async function ensureNative() {
   if (!platformPackage) {
-    throw new BuildError(`There is no ggml package for ${platform}. Supported: ${Object.keys(platformPackages).join(', ')}.`);
+    throw new BuildError(
+      `There is no ggml package for ${platform}. Supported: ${Object.keys(platformPackages).join(', ')}.`,
+    );
   }
   if (!existsSync(ggmlLibDir)) {
     throw new BuildError(
@@ -92,7 +98,10 @@ export async function ensureNative() {
     );
   }
   await ensureHeaders();
-  const key = fingerprint(['native/src', 'native/CMakeLists.txt', 'build/native.mjs'], [pin.integrity, platform]);
+  const key = fingerprint(
+    ['native/src', 'native/CMakeLists.txt', 'build/native.mjs'],
+    [pin.integrity, platform],
+  );
   await once('native', key, [join(nativeOut, 'mizuoto.node')], () => {
     say('building the native core...');
     placeLibraries();

@@ -1,6 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -30,7 +39,9 @@ export function run(command, args, options = {}) {
   }
   if (result.status !== 0) {
     if (!verbose) process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
-    throw new BuildError(`${command} ${args.slice(0, 4).join(' ')} failed (exit ${result.status ?? result.signal}).`);
+    throw new BuildError(
+      `${command} ${args.slice(0, 4).join(' ')} failed (exit ${result.status ?? result.signal}).`,
+    );
   }
   return result.stdout ?? '';
 }
@@ -65,7 +76,8 @@ function* walk(path) {
   for (const entry of entries) {
     const full = join(path, entry.name);
     if (entry.isDirectory()) {
-      if (!['node_modules', 'out', 'build', 'artifacts', 'golden', '__pycache__'].includes(entry.name)) yield* walk(full);
+      if (!['node_modules', 'out', 'build', 'artifacts', 'golden', '__pycache__'].includes(entry.name))
+        yield* walk(full);
     } else if (entry.isFile()) yield full;
   }
 }
@@ -77,7 +89,7 @@ export function fingerprint(paths, extra = []) {
   for (const path of paths) {
     const full = join(root, path);
     if (!existsSync(full)) continue;
-    const files = path.includes('.') && !full.endsWith('/') && isFile(full) ? [full] : [...walk(full)];
+    const files = statSync(full).isDirectory() ? [...walk(full)] : [full];
     for (const file of files) {
       hash.update(`${relative(root, file)}\0`);
       hash.update(readFileSync(file));
@@ -87,25 +99,50 @@ export function fingerprint(paths, extra = []) {
   return hash.digest('hex');
 }
 
-function isFile(path) {
+/** One holder at a time, across processes; a lock whose holder died is taken over. */
+async function locked(name, body) {
+  const lock = join(cacheDir, 'locks', name);
+  mkdirSync(dirname(lock), { recursive: true });
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+      if (!holderLives(lock)) rmSync(lock, { force: true });
+      else await new Promise((done) => setTimeout(done, 200));
+    }
+  }
   try {
-    readdirSync(path);
-    return false;
-  } catch {
-    return true;
+    return await body();
+  } finally {
+    rmSync(lock, { force: true });
   }
 }
 
-/** Do `work` only when `key` differs from what stood when it last succeeded. */
+function holderLives(lock) {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Do `work` only when `key` differs from what stood when it last succeeded; true when it was done. */
 export async function once(name, key, outputs, work) {
   const stamp = join(cacheDir, 'stamps', name);
-  const fresh = existsSync(stamp) && readFileSync(stamp, 'utf8') === key && outputs.every((path) => existsSync(path));
-  if (fresh) return false;
-  await work();
-  mkdirSync(dirname(stamp), { recursive: true });
-  writeFileSync(`${stamp}.${process.pid}`, key);
-  renameSync(`${stamp}.${process.pid}`, stamp);
-  return true;
+  const fresh = () =>
+    existsSync(stamp) && readFileSync(stamp, 'utf8') === key && outputs.every((path) => existsSync(path));
+  if (fresh()) return false;
+  return locked(name, async () => {
+    if (fresh()) return false;
+    await work();
+    mkdirSync(dirname(stamp), { recursive: true });
+    writeFileSync(`${stamp}.${process.pid}`, key);
+    renameSync(`${stamp}.${process.pid}`, stamp);
+    return true;
+  });
 }
 
 /** Run a script's main function: errors meant for people are printed as one line. */
