@@ -137,6 +137,17 @@ export interface StreamerStats {
   waitSeconds: number;
 }
 
+/** What one unit has cost so far, since its store was bound to a device. */
+export interface UnitStats {
+  /** Uploads: by `place` and by streaming. */
+  copies: number;
+  copiedBytes: number;
+  copySeconds: number;
+  /** Segments of this unit that ran while the device profiled, and their seconds. */
+  runs: number;
+  computeSeconds: number;
+}
+
 export interface Device {
   readonly name: string;
   readonly kind: DeviceInfo['kind'];
@@ -152,6 +163,11 @@ export interface Device {
   /** (Re)make or, with null, drop the device's streaming slots. Fails with OutOfDeviceMemory. */
   setStreamer(options: StreamerOptions | null): Promise<void>;
   streamerStats(): StreamerStats;
+  /**
+   * While on, the segments of a streamed run are waited for one by one and their seconds are added to their unit's
+   * `UnitStats`; a resident graph is run segment by segment too. Results do not change. Off at open.
+   */
+  setProfiling(on: boolean): void;
   /** Scratch memory shared by graphs that never run at the same time; grows to the largest of them. */
   createArena(): Arena;
   /** Persistent tensors (KV caches): zero-filled, readable and writable in graphs, counted as `state`. */
@@ -225,12 +241,17 @@ export interface WeightSpec {
  */
 export interface WeightStore {
   readonly component: string;
+  /** Unique in the process: what `GraphPlan.units` names. */
+  readonly id: number;
   readonly unitCount: number;
   /** Bytes on a device with the device's padding; index -1 -> `fixedBytes`. */
   unitBytes(unit: number): number;
   readonly fixedBytes: number;
   /** Bytes of host memory owned (not memory-mapped). */
   readonly ownedHostBytes: number;
+  /** Bytes uploaded by streaming (not by `place`) since the store was made. */
+  readonly streamedBytes: number;
+  unitStats(unit: number): UnitStats;
   /** Bind the store to the device it will run on. Only while nothing is placed. */
   bind(device: Device): void;
   /** Copy a unit (-1 = fixed part) to the device; resolves with bytes allocated; already placed: 0. */
