@@ -4,53 +4,40 @@
  *   npm start -- --no-open      print the address and open nothing
  *   npm start -- --browser      the served page even where Electron is there
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { electronBinary } from './electron.mjs';
 import { foreground, main, root, say } from './lib/run.mjs';
 import { ensureSetup } from './setup.mjs';
 
-/** Path of Electron's binary, or null: its package names the file that its own download leaves behind. */
-export function electronBinary() {
-  const folder = process.env.ELECTRON_OVERRIDE_DIST_PATH ?? join(root, 'node_modules', 'electron', 'dist');
-  const note = join(root, 'node_modules', 'electron', 'path.txt');
-  const names = { darwin: 'Electron.app/Contents/MacOS/Electron', win32: 'electron.exe' };
-  const name = existsSync(note) ? readFileSync(note, 'utf8') : (names[process.platform] ?? 'electron');
-  const binary = join(folder, name);
-  return existsSync(binary) ? binary : null;
-}
-
 /** Electron fetches its binary at first use; where that fails we go on without it. */
 function tryDownload() {
+  say('looking for Electron (its binary is downloaded once)...');
   return new Promise((done) => {
-    import('node:child_process').then(({ spawn }) => {
-      say('looking for Electron (its binary is downloaded once)...');
-      const child = spawn(process.execPath, [join(root, 'node_modules', 'electron', 'install.js')], {
-        stdio: 'ignore',
-      });
-      const timer = setTimeout(() => child.kill(), 300_000);
-      child.on('error', () => done(null));
-      child.on('exit', () => {
-        clearTimeout(timer);
-        done(electronBinary());
-      });
+    const child = spawn(process.execPath, [join(root, 'node_modules', 'electron', 'install.js')], {
+      stdio: 'ignore',
+    });
+    const timer = setTimeout(() => child.kill(), 300_000);
+    child.on('error', () => done(null));
+    child.on('exit', () => {
+      clearTimeout(timer);
+      done(electronBinary());
     });
   });
 }
 
-if (process.argv[1]?.endsWith('start.mjs')) {
-  main(async () => {
-    const args = process.argv.slice(2);
-    await ensureSetup();
-    const binary = args.includes('--browser') ? null : (electronBinary() ?? (await tryDownload()));
-    if (binary) return foreground(binary, [root, ...args]);
-    say(
-      args.includes('--browser')
-        ? 'serving the studio as a page.'
-        : "Electron's binary cannot be had here; serving the same studio as a page in your browser instead.",
-    );
-    return foreground(process.execPath, [
-      join(root, 'dist', 'main', 'studio-server.mjs'),
-      ...args.filter((a) => a !== '--browser'),
-    ]);
-  });
-}
+main(async () => {
+  const args = process.argv.slice(2);
+  await ensureSetup();
+  const binary = args.includes('--browser') ? null : (electronBinary() ?? (await tryDownload()));
+  if (binary) return foreground(binary, [root, ...args]);
+  say(
+    args.includes('--browser')
+      ? 'serving the studio as a page.'
+      : "Electron's binary cannot be had here; serving the same studio as a page in your browser instead.",
+  );
+  return foreground(process.execPath, [
+    join(root, 'dist', 'main', 'studio-server.mjs'),
+    ...args.filter((a) => a !== '--browser'),
+  ]);
+});

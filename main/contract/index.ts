@@ -4,3 +4,4 @@ export * from './runtime.ts';
 export * from './settings.ts';
 export * from './speech.ts';
 export * from './wire.ts';
+export * from './security.ts';
