@@ -1,0 +1,10 @@
+export * from './checkpoint.ts';
+export type { DTypePolicy } from './dtypes.ts';
+export * from './graph.ts';
+export type { LoadReport } from './load-report.ts';
+export * from './module.ts';
+export * from './parameter.ts';
+export * from './random.ts';
+export * from './random-weights.ts';
+export { Tensor } from './tensor.ts';
+export * from './units.ts';

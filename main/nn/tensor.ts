@@ -1,0 +1,328 @@
+import type { DType, GraphRecorder } from '../../native/addon.ts';
+import {
+  broadcastShapes,
+  elementsOf,
+  inverseOrder,
+  isIdentity,
+  normalAxis,
+  padShape,
+  resolveShape,
+  type Shape,
+  sameShape,
+  showShape,
+} from './shapes.ts';
+
+/** ggml's numbers of the types that operations can produce. */
+const typeCodes = { f32: 0, f16: 1, i32: 26, bf16: 30 } as const;
+export type ComputeDType = keyof typeof typeCodes;
+
+/**
+ * A value in a graph that is being recorded. Shapes are in PyTorch order.
+ *
+ * A permuted tensor is kept as its base and an order of dimensions: elementwise operations then run on the base
+ * and are permuted back, so that `[batch, channels, frames]` code costs no copy where a layer computes channels
+ * last. Copies are recorded only where an operation needs them.
+ */
+export class Tensor {
+  readonly recorder: GraphRecorder;
+  readonly shape: Shape;
+  readonly dtype: DType;
+  /** Elements lie one after the other in the order of `shape`. */
+  readonly isContiguous: boolean;
+  readonly #base: Tensor | null;
+  readonly #order: readonly number[];
+  #handle: number;
+
+  private constructor(
+    recorder: GraphRecorder,
+    shape: Shape,
+    dtype: DType,
+    origin: { handle: number; contiguous: boolean } | { base: Tensor; order: readonly number[] },
+  ) {
+    this.recorder = recorder;
+    this.shape = shape;
+    this.dtype = dtype;
+    if ('base' in origin) {
+      this.#base = origin.base;
+      this.#order = origin.order;
+      this.#handle = -1;
+      this.isContiguous = false;
+    } else {
+      this.#base = null;
+      this.#order = [];
+      this.#handle = origin.handle;
+      this.isContiguous = origin.contiguous;
+    }
+  }
+
+  /** Wraps a handle of the recorder. */
+  static from(
+    recorder: GraphRecorder,
+    handle: number,
+    shape: Shape,
+    dtype: DType,
+    contiguous = true,
+  ): Tensor {
+    return new Tensor(recorder, shape, dtype, { handle, contiguous });
+  }
+
+  /** Handle in the recorder; a permutation is recorded when it is first needed. */
+  get handle(): number {
+    if (this.#handle < 0) this.#handle = this.recorder.op('permute', [this.#base!.handle], [...this.#order]);
+    return this.#handle;
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  get elements(): number {
+    return elementsOf(this.shape);
+  }
+
+  size(axis: number): number {
+    return this.shape[normalAxis(axis, this.rank)]!;
+  }
+
+  /** Records an operation whose result is contiguous. For operations that `Tensor` has no method for. */
+  record(
+    name: string,
+    sources: readonly Tensor[],
+    params: readonly number[],
+    shape: Shape,
+    dtype?: DType,
+  ): Tensor {
+    const handle = this.recorder.op(
+      name,
+      sources.map((source) => source.handle),
+      [...params],
+    );
+    return Tensor.from(this.recorder, handle, shape, dtype ?? this.dtype);
+  }
+
+  // Shape
+
+  contiguous(): Tensor {
+    return this.isContiguous ? this : this.record('cont', [this], [], this.shape);
+  }
+
+  /** Last dimension has stride 1, which matrix products want. */
+  rowContiguous(): Tensor {
+    const rowsKept = this.#base === null || this.#order.at(-1) === this.rank - 1;
+    return rowsKept ? this : this.contiguous();
+  }
+
+  /** Copies first where the elements do not lie in order; one size may be -1. */
+  reshape(...shape: number[]): Tensor {
+    const target = resolveShape(shape, this.elements);
+    if (sameShape(target, this.shape)) return this;
+    return this.record('reshape', [this.contiguous()], target, target);
+  }
+
+  permute(...order: number[]): Tensor {
+    const axes = order.map((axis) => normalAxis(axis, this.rank));
+    if (axes.length !== this.rank || new Set(axes).size !== this.rank) {
+      throw new RangeError(
+        `[${order.join(', ')}] is no order of the dimensions of ${showShape(this.shape)}.`,
+      );
+    }
+    const base = this.#base ?? this;
+    const composed = this.#base === null ? axes : axes.map((axis) => this.#order[axis]!);
+    if (isIdentity(composed)) return base;
+    const shape = composed.map((axis) => base.shape[axis]!);
+    const moved = composed.filter((axis) => base.shape[axis] !== 1);
+    if (base.isContiguous && moved.every((axis, index) => index === 0 || axis > moved[index - 1]!)) {
+      return base.reshape(...shape);
+    }
+    return new Tensor(this.recorder, shape, this.dtype, { base, order: composed });
+  }
+
+  transpose(first: number, second: number): Tensor {
+    const order = this.shape.map((_, axis) => axis);
+    const [a, b] = [normalAxis(first, this.rank), normalAxis(second, this.rank)];
+    [order[a], order[b]] = [order[b]!, order[a]!];
+    return this.permute(...order);
+  }
+
+  unsqueeze(axis: number): Tensor {
+    const at = axis < 0 ? axis + this.rank + 1 : axis;
+    return this.reshape(...this.shape.toSpliced(at, 0, 1));
+  }
+
+  squeeze(axis: number): Tensor {
+    const at = normalAxis(axis, this.rank);
+    if (this.shape[at] !== 1) throw new RangeError(`Dimension ${axis} of ${showShape(this.shape)} is not 1.`);
+    return this.reshape(...this.shape.toSpliced(at, 1));
+  }
+
+  /** A view of `length` entries of one dimension, from `start` on. */
+  narrow(axis: number, start: number, length: number): Tensor {
+    const at = normalAxis(axis, this.rank);
+    const size = this.shape[at]!;
+    if (start < 0 || length < 1 || start + length > size) {
+      throw new RangeError(
+        `Entries ${start} to ${start + length} do not exist in dimension ${axis} of ${showShape(this.shape)}.`,
+      );
+    }
+    if (length === size) return this;
+    if (this.#base !== null) {
+      return this.#base.narrow(this.#order[at]!, start, length).permute(...this.#order);
+    }
+    const shape = this.shape.with(at, length);
+    const outermost = this.shape.slice(0, at).every((other) => other === 1);
+    const handle = this.recorder.op('narrow', [this.handle], [at, start, length]);
+    return Tensor.from(this.recorder, handle, shape, this.dtype, this.isContiguous && outermost);
+  }
+
+  /** Equal parts along one dimension. */
+  chunk(count: number, axis: number): Tensor[] {
+    const size = this.size(axis);
+    if (size % count !== 0) throw new RangeError(`${size} entries do not divide into ${count} equal parts.`);
+    return Array.from({ length: count }, (_, index) =>
+      this.narrow(axis, (index * size) / count, size / count),
+    );
+  }
+
+  concat(other: Tensor, axis: number): Tensor {
+    const at = normalAxis(axis, this.rank);
+    const shape = this.shape.with(at, this.shape[at]! + other.size(axis));
+    if (!sameShape(this.shape.with(at, 0), other.shape.with(at, 0))) {
+      throw new RangeError(
+        `Shapes ${showShape(this.shape)} and ${showShape(other.shape)} do not join along dimension ${axis}.`,
+      );
+    }
+    if (this.#base !== null) {
+      const back = inverseOrder(this.#order);
+      return this.#base.concat(other.permute(...back), this.#order[at]!).permute(...this.#order);
+    }
+    return this.record('concat', [this.contiguous(), other.contiguous()], [at], shape);
+  }
+
+  /** Repeats dimensions of size 1 (and adds leading ones) until the shape is `shape`. */
+  expand(...shape: number[]): Tensor {
+    if (sameShape(broadcastShapes(this.shape, shape), shape) === false) {
+      throw new RangeError(`${showShape(this.shape)} does not expand to ${showShape(shape)}.`);
+    }
+    const padded = this.padRank(shape.length);
+    return sameShape(padded.shape, shape)
+      ? padded
+      : this.record('repeat', [padded.contiguous()], shape, shape);
+  }
+
+  cast(dtype: ComputeDType): Tensor {
+    return dtype === this.dtype
+      ? this
+      : this.record('cast', [this.contiguous()], [typeCodes[dtype]], this.shape, dtype);
+  }
+
+  // Arithmetic, with broadcasting
+
+  add(other: Tensor | number): Tensor {
+    return typeof other === 'number' ? this.affine(1, other) : this.binary('add', other);
+  }
+
+  sub(other: Tensor | number): Tensor {
+    return typeof other === 'number' ? this.affine(1, -other) : this.binary('sub', other);
+  }
+
+  mul(other: Tensor | number): Tensor {
+    return typeof other === 'number' ? this.affine(other, 0) : this.binary('mul', other);
+  }
+
+  div(other: Tensor | number): Tensor {
+    return typeof other === 'number' ? this.affine(1 / other, 0) : this.binary('div', other);
+  }
+
+  /** `scale * x + shift` in one operation. */
+  affine(scale: number, shift: number): Tensor {
+    return scale === 1 && shift === 0 ? this : this.unary('scale', [scale, shift]);
+  }
+
+  private binary(name: string, other: Tensor): Tensor {
+    const shape = broadcastShapes(this.shape, other.shape);
+    const right = other.padRank(shape.length);
+    let left = this.padRank(shape.length);
+    if (!sameShape(left.shape, shape)) {
+      const commutes = name === 'add' || name === 'mul';
+      if (commutes && sameShape(right.shape, shape)) return right.binary(name, left);
+      left = left.expand(...shape);
+    }
+    if (left.#base !== null) {
+      const back = right.permute(...inverseOrder(left.#order));
+      return left.#base.binary(name, back).permute(...left.#order);
+    }
+    return left.record(name, [left.contiguous(), right.contiguous()], [], shape);
+  }
+
+  /** An elementwise operation of one operand, run in the order in which the elements lie. */
+  unary(name: string, params: readonly number[] = []): Tensor {
+    if (this.#base !== null) return this.#base.unary(name, params).permute(...this.#order);
+    return this.record(name, [this.contiguous()], params, this.shape);
+  }
+
+  neg(): Tensor {
+    return this.unary('neg');
+  }
+
+  abs(): Tensor {
+    return this.unary('abs');
+  }
+
+  exp(): Tensor {
+    return this.unary('exp');
+  }
+
+  log(): Tensor {
+    return this.unary('log');
+  }
+
+  sqrt(): Tensor {
+    return this.unary('sqrt');
+  }
+
+  sqr(): Tensor {
+    return this.unary('sqr');
+  }
+
+  sin(): Tensor {
+    return this.unary('sin');
+  }
+
+  cos(): Tensor {
+    return this.unary('cos');
+  }
+
+  clamp(minimum: number, maximum: number): Tensor {
+    return this.unary('clamp', [minimum, maximum]);
+  }
+
+  // Products
+
+  /** `x W^T` for `x` `[..., in]` and `weight` `[..., out, in]`; leading dimensions of `weight` broadcast. */
+  linear(weight: Tensor): Tensor {
+    const rank = Math.max(this.rank, weight.rank);
+    const [a, b] = [weight.padRank(rank), this.padRank(rank)];
+    const batchFits = a.shape.slice(0, -2).every((size, axis) => b.shape[axis]! % size === 0);
+    if (a.shape.at(-1) !== b.shape.at(-1) || !batchFits) {
+      throw new RangeError(
+        `A product of ${showShape(this.shape)} with the transpose of ${showShape(weight.shape)} is not defined.`,
+      );
+    }
+    const shape = b.shape.with(-1, a.shape.at(-2)!);
+    const product = this.record('mul_mat', [a.rowContiguous(), b.rowContiguous()], [], shape, 'f32');
+    return rank === this.rank ? product : product.reshape(...shape);
+  }
+
+  /** `x y` for `x` `[..., n, k]` and `y` `[..., k, m]`. */
+  matmul(other: Tensor): Tensor {
+    return this.linear(other.transpose(-2, -1));
+  }
+
+  private padRank(rank: number): Tensor {
+    if (rank === this.rank) return this;
+    if (this.#base === null) return this.reshape(...padShape(this.shape, rank));
+    const added = rank - this.rank;
+    const order = [...Array(added).keys(), ...this.#order.map((axis) => axis + added)];
+    return this.#base.padRank(rank).permute(...order);
+  }
+}
