@@ -1,0 +1,217 @@
+import { freeBytes, requested, uncachedFree } from './budget.ts';
+import { type ComponentShare, distribute } from './distribute.ts';
+import { giveUp, givingUpOrder } from './giving-up.ts';
+import { residentLimit, slotCount } from './limits.ts';
+import { predict } from './predict.ts';
+import { mib, type Reason, reason } from './reasons.ts';
+import { fixedBytesOf, smallestRoom } from './residency.ts';
+import type {
+  Budget,
+  ComponentPlan,
+  LoadRequest,
+  PartialReason,
+  Plan,
+  PlannerComponent,
+  PlannerState,
+  Slots,
+} from './types.ts';
+
+/**
+ * Decides, before anything moves, what gives up memory, which units are resident, which stream, and why. Pure: the
+ * same state and request give the same plan. An estimate never refuses: below the smallest working set the plan is
+ * the smallest working set, and `overBudgetBytes` says by how much it is over.
+ */
+export function planLoad(state: PlannerState, request: LoadRequest): Plan {
+  const { device, policy } = state;
+  const components = requested(state.components, request, device.id);
+  const loaded = components.reduce((bytes, component) => bytes + component.loadedBytes, 0);
+  const wanted = wantedBytes(components, state);
+
+  const free = freeBytes(device, policy);
+  const needed = wanted - loaded + request.workingBytes + policy.reserveBytes;
+  const short = Math.max(0, needed - free);
+  const victims = givingUpOrder(state.components, device.id, new Set(request.components));
+  const giveUps = giveUp(victims, { name: request.name, device: device.id, bytes: short, mode: policy.mode });
+  const given = giveUps.reduce((bytes, step) => bytes + step.bytes, 0);
+  const budget: Budget = {
+    freeBytes: free,
+    neededBytes: needed,
+    workingBytes: request.workingBytes,
+    reserveBytes: policy.reserveBytes,
+    shortBytes: short,
+    givenBytes: given,
+  };
+
+  const permitted = free + given - request.workingBytes - policy.reserveBytes + loaded;
+  const { shares, slots, overBudgetBytes } = distribute(state, components, permitted, request.passes ?? 1);
+  const plans = shares.map((share) => describeShare(share, state, budget, slots));
+  const reasons: Reason[] = [...giveUps.map((step) => step.reason), ...plans.map((plan) => plan.reason)];
+  if (overBudgetBytes > 0) reasons.unshift(overBudget(request, state, permitted, overBudgetBytes));
+
+  const weights = plans.reduce((bytes, plan) => bytes + plan.residentBytes, 0);
+  const slotBytes = slots === null ? 0 : slots.count * slots.bytes;
+  return {
+    name: request.name,
+    device: device.id,
+    mode: policy.mode,
+    budget,
+    giveUps,
+    components: plans,
+    slots,
+    trimCaches: mustTrim(state, request, given, weights - loaded, slotBytes),
+    peakBytes: weights + slotBytes + request.workingBytes,
+    overBudgetBytes,
+    prediction: predict(shares, state, request.passes ?? 1, uploads(plans)),
+    reasons,
+  };
+}
+
+/** Weights and slots that the mode asks for when memory is no question. */
+function wantedBytes(components: readonly PlannerComponent[], state: PlannerState): number {
+  let weights = 0;
+  let slots = 0;
+  for (const component of components) {
+    const limit = residentLimit(component, state);
+    const fixed = fixedBytesOf(component);
+    const units = component.sizeBytes - fixed;
+    if (limit >= units) {
+      weights += component.sizeBytes;
+      continue;
+    }
+    const count = slotCount(component, state.policy.asyncOffload);
+    const smallest = smallestRoom(component, count);
+    weights += fixed + Math.min(limit, units);
+    slots = Math.max(slots, count * smallest.slotBytes);
+  }
+  return weights + slots;
+}
+
+/** Our caches count as free; they have to be emptied only if the memory is really wanted for something else. */
+function mustTrim(
+  state: PlannerState,
+  request: LoadRequest,
+  given: number,
+  newWeights: number,
+  slotBytes: number,
+): boolean {
+  const { device, policy } = state;
+  const unused = device.scratchBytes + device.idleSlotBytes;
+  if (unused === 0) return false;
+  const limit = policy.limitBytes === null ? Number.POSITIVE_INFINITY : policy.limitBytes - device.heldBytes;
+  const free = Math.min(uncachedFree(device), limit) + given - device.promisedBytes - policy.reserveBytes;
+  const working = Math.max(0, request.workingBytes - device.scratchBytes);
+  return newWeights + working + (slotBytes - device.idleSlotBytes) > free;
+}
+
+function uploads(plans: readonly ComponentPlan[]): number {
+  return plans.reduce((bytes, plan) => bytes + plan.uploadBytes, 0);
+}
+
+function describeShare(
+  share: ComponentShare,
+  state: PlannerState,
+  budget: Budget,
+  slots: Slots | null,
+): ComponentPlan {
+  const { component, resident, streamed } = share;
+  const inside = new Set(resident);
+  const bytes = (units: readonly number[]): number =>
+    units.reduce((total, unit) => total + component.units[unit]!.bytes, 0);
+  const leave = component.placementOrder.filter((unit) => !inside.has(unit)).reverse();
+  const residentBytes = component.fixedBytes + bytes(resident);
+  const streamedBytes = bytes(streamed);
+  const uploadBytes =
+    (component.fixedPlaced ? 0 : component.fixedBytes) +
+    bytes(resident.filter((unit) => !component.units[unit]!.placed));
+  const partial = streamed.length === 0 ? null : partialReason(share, state);
+  return {
+    component: component.id,
+    resident,
+    streamed,
+    leave,
+    uploadBytes,
+    residentBytes,
+    streamedBytes,
+    partial,
+    reason: explain(share, state, budget, slots, partial, residentBytes, streamedBytes),
+  };
+}
+
+function partialReason(share: ComponentShare, state: PlannerState): PartialReason {
+  const { component } = share;
+  const { mode } = state.policy;
+  if (component.capBytes !== null && component.capBytes < component.sizeBytes)
+    return 'capped after out of memory';
+  if (mode === 'none') return 'vram_mode none';
+  if (
+    mode === 'low' &&
+    component.units.some((unit, index) => unit.mark !== 'hot' && share.streamed.includes(index))
+  ) {
+    return 'vram_mode low';
+  }
+  return 'budget';
+}
+
+function explain(
+  share: ComponentShare,
+  state: PlannerState,
+  budget: Budget,
+  slots: Slots | null,
+  partial: PartialReason | null,
+  residentBytes: number,
+  streamedBytes: number,
+): Reason {
+  const { component } = share;
+  const free = mib(budget.freeBytes + budget.givenBytes);
+  const names = { component: component.id, device: state.device.id, mode: state.policy.mode };
+  const sizes = { size: mib(component.sizeBytes), loaded: mib(residentBytes), streamed: mib(streamedBytes) };
+  const working = mib(budget.workingBytes);
+  switch (partial) {
+    case null:
+      return state.policy.mode === 'high' || state.policy.mode === 'shared'
+        ? reason('whole_high', names)
+        : reason('whole_fits', { ...names, ...sizes, working, free });
+    case 'capped after out of memory':
+      return reason('partial_capped', { ...names, ...sizes, cap: mib(component.capBytes ?? 0) });
+    case 'vram_mode none':
+      return reason('partial_none', { ...names, ...sizes });
+    case 'vram_mode low':
+      return reason('partial_low', { ...names, ...sizes });
+    default:
+      break;
+  }
+  if (
+    share.chosenBy === 'cost' &&
+    share.passMs !== null &&
+    share.rulePassMs !== null &&
+    share.computeMs !== null
+  ) {
+    return reason('residency_cost', {
+      ...names,
+      ...sizes,
+      resident: share.resident.length,
+      total: component.units.length,
+      time: Math.round(share.passMs),
+      rule: Math.round(share.rulePassMs),
+      compute: Math.round(share.computeMs),
+    });
+  }
+  return reason('partial_budget', {
+    ...names,
+    ...sizes,
+    free,
+    working,
+    slots: slots === null ? 0 : mib(slots.count * slots.bytes),
+    reserve: mib(budget.reserveBytes),
+  });
+}
+
+function overBudget(request: LoadRequest, state: PlannerState, permitted: number, over: number): Reason {
+  const working = request.workingBytes;
+  return reason('over_budget', {
+    name: request.name,
+    device: state.device.id,
+    needed: mib(permitted + over + working),
+    free: mib(Math.max(0, permitted + working)),
+  });
+}

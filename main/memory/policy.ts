@@ -1,0 +1,66 @@
+import type { Settings } from '../contract/settings.ts';
+
+export const MiB = 1024 * 1024;
+const GiB = 1024 * MiB;
+
+/** `auto` is resolved per device: `normal` on a discrete device, `shared` where memory is unified. */
+export type VramMode = 'high' | 'normal' | 'low' | 'none' | 'shared';
+
+/** The memory policy in force: the `compute.*` settings in bytes, with "the studio decides" filled in. */
+export interface VramPolicy {
+  mode: 'auto' | VramMode;
+  reserveBytes: number;
+  limitBytes: number | null;
+  ramReserveBytes: number;
+  hostCopies: 'auto' | 'on' | 'off';
+  /** Units copied ahead of the one that computes. */
+  asyncOffload: number;
+  maxPinnedBytes: number;
+  residency: 'rule' | 'cost';
+  gpuJobs: number;
+  oomRetry: boolean;
+  oomFallback: boolean;
+}
+
+/** Default budget of pinned host memory: Windows 40 % of RAM; elsewhere max(0.4 RAM, min(0.9 RAM, RAM - 4 GB)). */
+export function defaultPinBudget(ramBytes: number, platform: NodeJS.Platform): number {
+  const share = 0.4 * ramBytes;
+  if (platform === 'win32') return Math.floor(share);
+  return Math.floor(Math.max(share, Math.min(0.9 * ramBytes, ramBytes - 4 * GiB)));
+}
+
+/** Default RAM reserve: the larger of 2 GB and a tenth of RAM. */
+export function defaultRamReserve(ramBytes: number): number {
+  return Math.floor(Math.max(2 * GiB, ramBytes / 10));
+}
+
+export function policyFromSettings(
+  settings: Settings,
+  ramBytes: number,
+  platform: NodeJS.Platform = process.platform,
+): VramPolicy {
+  const limit = settings['compute.vram_limit_mb'];
+  const ramReserve = settings['compute.ram_reserve_mb'];
+  const pinned = settings['compute.max_pinned_mb'];
+  return {
+    mode: settings['compute.vram_mode'],
+    reserveBytes: settings['compute.vram_reserve_mb'] * MiB,
+    limitBytes: limit === null ? null : limit * MiB,
+    ramReserveBytes: ramReserve === null ? defaultRamReserve(ramBytes) : ramReserve * MiB,
+    hostCopies: settings['compute.host_copies'],
+    asyncOffload: settings['compute.async_offload'],
+    maxPinnedBytes: pinned === null ? defaultPinBudget(ramBytes, platform) : pinned * MiB,
+    residency: settings['compute.residency'],
+    gpuJobs: settings['compute.gpu_jobs'],
+    oomRetry: settings['compute.oom_retry'],
+    oomFallback: settings['compute.oom_fallback'],
+  };
+}
+
+/** Unified memory (an integrated GPU) maps weights instead of copying them; a discrete device places and streams. */
+export function resolveMode(mode: VramPolicy['mode'], unified: boolean): VramMode {
+  if (mode === 'auto') return unified ? 'shared' : 'normal';
+  // Without unified memory there is nothing to share: whole components, copied, is what `shared` asks for.
+  if (mode === 'shared' && !unified) return 'high';
+  return mode;
+}
