@@ -1,0 +1,66 @@
+import type { EngineInfo, MemoryReport, RuntimeSnapshot, Settings, SpeakRequest } from '../contract/index.ts';
+
+/** One request with nothing left to decide: voice and seed are chosen, settings merged and checked. */
+export interface SpeechTask extends Omit<SpeakRequest, 'settings' | 'source'> {
+  voice: string;
+  seed: number;
+  settings: Settings;
+}
+
+export interface SpokenChunk {
+  /** Mono, -1..1, at the engine's sample rate. */
+  samples: Float32Array;
+  text: string;
+}
+
+export interface SpeechProgress {
+  state: 'loading' | 'running';
+  /** The stage in the engine's words; null between stages. */
+  stage: string | null;
+  /** 0..1 over the whole request. */
+  fraction: number;
+  chunksDone: number;
+  chunksTotal: number;
+}
+
+export interface SpeechContext {
+  readonly signal: AbortSignal;
+  progress(progress: SpeechProgress): void;
+}
+
+export interface SpeechOutcome {
+  /** Parameters in force, retries and fallbacks included. */
+  applied: Record<string, unknown>;
+  memory: MemoryReport;
+  warnings: string[];
+}
+
+/** Jobs of one queue share a device: at most `slots` of them run at once. */
+export interface DeviceQueue {
+  id: string;
+  slots: number;
+}
+
+/** Everything of a snapshot that is not the host's own. */
+export type RuntimeView = Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'>;
+
+/**
+ * What the host needs of engines and memory. The host knows jobs, messages and files; everything that computes stands
+ * behind this seam.
+ */
+export interface SpeechBackend {
+  readonly ggmlVersion: string;
+  engines(): EngineInfo[];
+  queueFor(engine: string, settings: Settings): DeviceQueue;
+  /** Ends early, by an error with code `cancelled` or by itself, once the signal is aborted. */
+  speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void>;
+  view(): RuntimeView;
+  /** Called whenever `view()` would differ. */
+  onChange(listener: () => void): void;
+  load(model: string): Promise<void>;
+  /** Bytes that the devices really got back. */
+  unload(model: string): Promise<number>;
+  pin(model: string, pinned: boolean): Promise<void>;
+  configure(settings: Settings): Promise<void>;
+  close(): Promise<void>;
+}

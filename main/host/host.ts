@@ -1,0 +1,218 @@
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import {
+  type CallName,
+  type CallRequest,
+  type CallResponse,
+  calls,
+  type ErrorBody,
+  StudioError,
+} from '../contract/index.ts';
+import { nearest } from '../settings/nearest.ts';
+import { SettingsStore } from '../settings/store.ts';
+import type { SpeechBackend } from './backend.ts';
+import { badRequest, toErrorBody } from './failures.ts';
+import { type Emit, JobQueue } from './job-queue.ts';
+import type { HostOptions } from './protocol.ts';
+import { resolveSpeech } from './speech-request.ts';
+import { Throttle } from './throttle.ts';
+
+export type Handlers = { [N in CallName]: (request: CallRequest<N>) => Promise<CallResponse<N>> };
+export type Reply = { ok: true; response: unknown } | { ok: false; error: ErrorBody };
+
+const runtimeIntervalMs = 100;
+/** Largest WAV that one answer carries; beyond it the file is written by `jobs.export`. */
+const maxWavBytes = 512 * 1024 * 1024;
+
+/** The engine host: answers the contract's calls and sends its events. Knows nothing of what carries them. */
+export class Host {
+  readonly settings: SettingsStore;
+  readonly handlers: Handlers = this.#table();
+  readonly #runtime = new Throttle<void>(() => this.#sendSnapshot(), runtimeIntervalMs);
+  #version = 0;
+  #backend: Promise<SpeechBackend> | null = null;
+  /** Once made: what the backend promise holds. */
+  #parts: { backend: SpeechBackend; jobs: JobQueue } | null = null;
+
+  constructor(
+    private readonly options: HostOptions,
+    private readonly makeBackend: (
+      options: HostOptions,
+      log: Host['log'],
+      settings: SettingsStore,
+    ) => Promise<SpeechBackend>,
+    private readonly emit: Emit,
+  ) {
+    this.settings = new SettingsStore({
+      folder: options.configFolder,
+      warn: (message) => this.log('warning', message),
+    });
+    this.settings.onChange((settings) => {
+      this.emit('settings.changed', settings);
+      this.#parts?.backend
+        .configure(settings)
+        .catch((error: unknown) =>
+          this.log('error', `Settings were kept but not applied: ${toErrorBody(error).message}`),
+        );
+      this.#changed();
+    });
+  }
+
+  log = (level: 'info' | 'warning' | 'error', message: string): void => {
+    this.emit('log.line', { at: Date.now(), level, message });
+  };
+
+  /** Never rejects: every failure is a body. */
+  async handle(name: string, request: unknown): Promise<Reply> {
+    try {
+      if (!Object.hasOwn(calls, name)) throw unknownCall(name);
+      const known = name as CallName;
+      const parsed = calls[known].request.safeParse(request);
+      if (!parsed.success) throw badRequest(name, parsed.error);
+      // The schema that parsed the request belongs to the handler of the same name.
+      const handler = this.handlers[known] as (request: unknown) => Promise<unknown>;
+      return { ok: true, response: await handler(parsed.data) };
+    } catch (error) {
+      const body = toErrorBody(error);
+      if (body.code === 'internal') this.log('error', `${name}: ${body.detail ?? body.message}`);
+      return { ok: false, error: body };
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#runtime.cancel();
+    const parts = this.#backend && (await this.#open().catch(() => null));
+    await parts?.jobs.close();
+    await parts?.backend.close();
+    this.#runtime.cancel();
+  }
+
+  async #open(): Promise<{ backend: SpeechBackend; jobs: JobQueue }> {
+    // Devices are opened when they are first needed: settings and help work without them. A failure is tried again.
+    this.#backend ??= this.makeBackend(this.options, this.log, this.settings);
+    try {
+      const backend = await this.#backend;
+      this.#parts ??= this.#join(backend);
+      return this.#parts;
+    } catch (error) {
+      this.#backend = null;
+      throw error;
+    }
+  }
+
+  #join(backend: SpeechBackend) {
+    backend.onChange(() => this.#changed());
+    const { cacheFolder, keepAudio } = this.options;
+    const jobs = new JobQueue({
+      backend,
+      emit: this.emit,
+      onChange: () => this.#changed(),
+      audioFolder: keepAudio ? join(cacheFolder, 'audio') : null,
+    });
+    return { backend, jobs };
+  }
+
+  #changed(): void {
+    this.#version++;
+    if (this.#parts) this.#runtime.push();
+  }
+
+  #sendSnapshot(): void {
+    if (this.#parts) this.emit('runtime.changed', this.#snapshot(this.#parts));
+  }
+
+  #snapshot({ backend, jobs }: { backend: SpeechBackend; jobs: JobQueue }) {
+    return {
+      version: this.#version,
+      at: Date.now(),
+      ...backend.view(),
+      jobs: jobs.list().map((job) => job.record()),
+    };
+  }
+
+  #table(): Handlers {
+    return {
+      'host.info': async () => {
+        const { backend } = await this.#open();
+        return {
+          version: packageJson.version,
+          ggml: backend.ggmlVersion,
+          platform: `${process.platform}-${process.arch}`,
+          pid: process.pid,
+        };
+      },
+      'engines.list': async () => ({ engines: (await this.#open()).backend.engines() }),
+      speak: async (request) => {
+        const { backend, jobs } = await this.#open();
+        const task = resolveSpeech(request, backend.engines(), this.settings.get());
+        return { job_id: jobs.submit(task, request.source).id };
+      },
+      'jobs.list': async () => ({ jobs: (await this.#open()).jobs.list().map((job) => job.record()) }),
+      'jobs.get': async ({ job_id }) => (await this.#open()).jobs.get(job_id).record(),
+      'jobs.cancel': async ({ job_id }) => ({ state: (await this.#open()).jobs.cancel(job_id) }),
+      'jobs.wav': async ({ job_id, encoding }) => {
+        const audio = await this.#audio(job_id);
+        if (audio.samples * 4 > maxWavBytes) {
+          throw new StudioError(
+            'invalid_request',
+            `This audio is ${Math.round(audio.samples / audio.sampleRate / 60)} minutes long, too long for one answer. ` +
+              'Save it to a file instead.',
+            {
+              params: {
+                call: 'jobs.wav',
+                field: 'job_id',
+                seconds: Math.round(audio.samples / audio.sampleRate),
+              },
+            },
+          );
+        }
+        const pieces: Uint8Array[] = [];
+        for await (const piece of audio.wav(encoding)) pieces.push(piece);
+        // A copy of its own, so that it can be handed over without copying again.
+        return { wav: new Uint8Array(Buffer.concat(pieces)) };
+      },
+      'jobs.export': async ({ job_id, path, encoding }) => {
+        const audio = await this.#audio(job_id);
+        return { path, bytes: await audio.export(path, encoding) };
+      },
+      'runtime.snapshot': async () => this.#snapshot(await this.#open()),
+      'models.load': async ({ model }) => {
+        const parts = await this.#open();
+        await parts.backend.load(model);
+        return this.#snapshot(parts);
+      },
+      'models.unload': async ({ model }) => ({
+        freed_bytes: await (await this.#open()).backend.unload(model),
+      }),
+      'models.pin': async ({ model, pinned }) => {
+        const parts = await this.#open();
+        await parts.backend.pin(model, pinned);
+        return this.#snapshot(parts);
+      },
+      'settings.get': async () => this.settings.get(),
+      'settings.set': async ({ patch }) => this.settings.set(patch),
+    };
+  }
+
+  async #audio(id: string) {
+    const job = (await this.#open()).jobs.get(id);
+    if (job.audio && (job.settled || job.state === 'stopping') && job.audio.samples > 0) return job.audio;
+    const why =
+      job.audio === null
+        ? 'its audio is not kept here'
+        : job.settled
+          ? `it ended as ${job.state} before the first sound`
+          : 'it is not finished yet';
+    throw new StudioError('invalid_request', `There is no audio of this job: ${why}.`, {
+      params: { call: 'jobs.wav', field: 'job_id', job_id: id, state: job.state },
+    });
+  }
+}
+
+function unknownCall(name: string): StudioError {
+  const near = nearest(name, Object.keys(calls));
+  const help = near ? ` Did you mean "${near}"?` : '';
+  return new StudioError('invalid_request', `There is no call named "${name.slice(0, 60)}".${help}`, {
+    params: { call: name.slice(0, 60) },
+  });
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  ErrorBody,
+  JobProgress,
+  Job as JobRecord,
+  SpeakRequest,
+  SpeakResult,
+} from '../contract/index.ts';
+import type { JobAudio } from './audio-store.ts';
+import type { SpeechProgress, SpeechTask } from './backend.ts';
+
+export type JobState = JobRecord['state'];
+
+const settledStates: ReadonlySet<JobState> = new Set(['finished', 'failed', 'cancelled']);
+const previewLength = 120;
+
+/** One request on its way: what is known of it, and its audio. The queue alone changes it. */
+export class Job {
+  readonly id = randomUUID();
+  readonly abort = new AbortController();
+  readonly createdAt = Date.now();
+  state: JobState = 'waiting';
+  startedAt: number | null = null;
+  result: SpeakResult | null = null;
+  error: ErrorBody | null = null;
+  progress: SpeechProgress | null = null;
+
+  constructor(
+    readonly task: SpeechTask,
+    readonly source: SpeakRequest['source'],
+    readonly queue: string,
+    /** Null where nobody will ask for the audio again. */
+    readonly audio: JobAudio | null,
+  ) {}
+
+  get settled(): boolean {
+    return settledStates.has(this.state);
+  }
+
+  get preview(): string {
+    const line = this.task.text
+      .slice(0, previewLength * 2)
+      .replace(/\s+/g, ' ')
+      .trim();
+    const letters = [...line];
+    return letters.length > previewLength ? `${letters.slice(0, previewLength - 1).join('')}…` : line;
+  }
+
+  /** Null once settled: the result or the error says what is left to say. */
+  progressRecord(now = Date.now()): JobProgress | null {
+    if (this.settled) return null;
+    const elapsed = this.startedAt === null ? 0 : (now - this.startedAt) / 1000;
+    const fraction = Math.min(1, Math.max(0, this.progress?.fraction ?? 0));
+    return {
+      job_id: this.id,
+      state: this.state as JobProgress['state'],
+      stage: this.progress?.stage ?? null,
+      fraction,
+      chunks_done: this.progress?.chunksDone ?? 0,
+      chunks_total: this.progress?.chunksTotal ?? 0,
+      elapsed_seconds: elapsed,
+      remaining_seconds: this.#remaining(fraction, elapsed),
+    };
+  }
+
+  /** Nothing is promised on the first two per cent: a guess from so little would jump. */
+  #remaining(fraction: number, elapsed: number): number | null {
+    if (this.state !== 'running' || fraction < 0.02) return null;
+    return (elapsed * (1 - fraction)) / fraction;
+  }
+
+  record(): JobRecord {
+    return {
+      job_id: this.id,
+      engine: this.task.engine,
+      voice: this.task.voice,
+      text_preview: this.preview,
+      source: this.source,
+      state: this.state,
+      created_at: this.createdAt,
+      progress: this.progressRecord(),
+      result: this.result,
+      error: this.error,
+    };
+  }
+}

@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineInfo, ModelSnapshot, Settings } from '../../contract/index.ts';
+import { StudioError } from '../../contract/index.ts';
+import type {
+  DeviceQueue,
+  RuntimeView,
+  SpeechBackend,
+  SpeechContext,
+  SpeechOutcome,
+  SpeechTask,
+  SpokenChunk,
+} from '../backend.ts';
+
+const sampleRate = 16_000;
+const sizeBytes = 4 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
+
+/** What each voice does beside humming: how a test chooses the trouble it wants to see. */
+export const toneVoices = {
+  tone: 'one steady tone per sentence',
+  slow: '80 ms of waiting per sentence',
+  stall: 'waits after the first sentence until it is cancelled',
+  deaf: 'waits after the first sentence and hears no cancel for a second',
+  throw: 'throws a plain error after the first sentence',
+  refuse: 'refuses the text before the first sentence',
+  memory: 'runs out of device memory after the first sentence',
+  nan: 'yields samples that are not numbers',
+  crash: 'ends the whole host after the first sentence',
+} as const;
+type ToneModel = Pick<ModelSnapshot, 'state' | 'load_fraction' | 'last_used_at' | 'pinned'>;
+type ToneVoice = keyof typeof toneVoices;
+
+/** The same samples for the same sentence, seed, speed and pitch: half a second of a tone per ten letters. */
+export function toneOf(
+  sentence: string,
+  task: Pick<SpeechTask, 'seed' | 'speed' | 'pitch'>,
+): Float32Array<ArrayBuffer> {
+  const samples = new Float32Array(
+    Math.max(1, Math.round((sentence.length * 0.05 * sampleRate) / task.speed)),
+  );
+  const hertz = (110 + (task.seed % 97) + (sentence.length % 31)) * task.pitch;
+  for (let n = 0; n < samples.length; n++)
+    samples[n] = 0.25 * Math.sin((2 * Math.PI * hertz * n) / sampleRate);
+  return samples;
+}
+
+function* sentences(text: string): Generator<string> {
+  for (const match of text.matchAll(/[^.!?]+[.!?]*\s*/g)) yield match[0].trim();
+}
+
+/**
+ * An engine without weights, devices or stages, for tests of everything around engines. Deterministic; each trouble is
+ * a voice. Not phased: it asks for its one model as a whole.
+ */
+export class ToneBackend implements SpeechBackend {
+  readonly ggmlVersion = 'none';
+  #listener: () => void = () => {};
+  #model: ToneModel | null = null;
+  #pinned = false;
+  settings: Settings | null = null;
+
+  engines(): EngineInfo[] {
+    const voices = Object.entries(toneVoices).map(([id, description]) => ({
+      id,
+      name: id,
+      language: 'en',
+      description,
+    }));
+    const parameters: EngineInfo['parameters'] = [
+      { key: 'speed', minimum: 0.5, maximum: 2, step: 0.05, default: 1 },
+      { key: 'pitch', minimum: 0.5, maximum: 2, step: 0.05, default: 1 },
+      { key: 'seed', minimum: 0, maximum: 2 ** 32 - 1, step: 1, default: null },
+      { key: 'voice', default: 'tone' },
+    ];
+    const common = {
+      licence: 'Apache-2.0',
+      sample_rate: sampleRate,
+      languages: ['en'],
+      voices,
+      built_in: true,
+    };
+    return [
+      {
+        id: 'tone',
+        name: 'Tone',
+        description: 'A tone per sentence.',
+        ...common,
+        parameters,
+        size_bytes: sizeBytes,
+      },
+      {
+        id: 'hum',
+        name: 'Hum',
+        description: 'A tone that cannot change.',
+        ...common,
+        parameters: [],
+        size_bytes: 0,
+      },
+    ];
+  }
+
+  queueFor(_engine: string, settings: Settings): DeviceQueue {
+    const simulated = settings['compute.simulate_vram_mb'] !== null;
+    return { id: simulated ? 'Simulated0' : 'CPU', slots: settings['compute.gpu_jobs'] };
+  }
+
+  async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
+    const voice = task.voice as ToneVoice;
+    let total = 0;
+    for (const _ of sentences(task.text)) total++;
+    const progress = (state: 'loading' | 'running', stage: string | null, done: number) =>
+      context.progress({ state, stage, fraction: done / total, chunksDone: done, chunksTotal: total });
+    progress('loading', null, 0);
+    await this.load('tone');
+    this.#set({ state: 'in_use' });
+    try {
+      let done = 0;
+      for (const sentence of sentences(task.text)) {
+        context.signal.throwIfAborted();
+        progress('running', 'tone', done);
+        if (voice === 'slow') await sleep(80, undefined, { signal: context.signal });
+        if (voice === 'refuse') {
+          throw new StudioError(
+            'text_not_speakable',
+            'The tone engine refuses this text. Choose another voice.',
+          );
+        }
+        const samples = toneOf(sentence, task);
+        if (voice === 'nan') samples[samples.length >> 1] = Number.NaN;
+        yield { samples, text: sentence };
+        done++;
+        await this.#trouble(voice, context.signal);
+        // Other messages are read between sentences, as they are while a device computes.
+        if (done % 16 === 0) await sleep(0);
+      }
+    } finally {
+      this.#set({ state: 'idle', last_used_at: Date.now() });
+    }
+    return {
+      applied: { speed: task.speed, pitch: task.pitch },
+      memory: { device: 'CPU', streamed_mb: 0, loaded_mb: 4, size_mb: 4, peak_mb: 4, partial: {} },
+      warnings: [],
+    };
+  }
+
+  async #trouble(voice: ToneVoice, signal: AbortSignal): Promise<void> {
+    if (voice === 'stall') await sleep(600_000, undefined, { signal });
+    if (voice === 'deaf') await sleep(1000);
+    if (voice === 'throw') throw new TypeError('scripted failure');
+    if (voice === 'memory') {
+      throw Object.assign(new Error('Needed 700 MiB on CPU, 200 MiB were free.'), {
+        code: 'OutOfDeviceMemory',
+        details: { needed: 700 * mebibyte, available: 200 * mebibyte },
+      });
+    }
+    if (voice === 'crash') {
+      setImmediate(() => {
+        throw new Error('scripted crash');
+      });
+      await sleep(10_000);
+    }
+  }
+
+  view(): RuntimeView {
+    const loaded = this.#model && this.#model.state !== 'loading' ? sizeBytes : 0;
+    const held = { weights: loaded, slots: 0, compute: 0, io: 0, state: 0 };
+    const device = { id: 'CPU', description: 'Test device', kind: 'cpu' as const, simulated: false };
+    const model = { id: 'tone', engine: 'tone', name: 'Tone', device: 'CPU', size_bytes: sizeBytes };
+    const bytes = { loaded_bytes: loaded, streamed_bytes: 0, host_bytes: 0 };
+    return {
+      devices: [
+        {
+          ...device,
+          used: true,
+          why: 'The only one.',
+          total_bytes: 1024 * mebibyte,
+          free_bytes: 1024 * mebibyte - loaded,
+          held,
+          others_bytes: 0,
+          reserve_bytes: 0,
+        },
+      ],
+      host: {
+        total_bytes: 1024 * mebibyte,
+        available_bytes: 512 * mebibyte,
+        process_bytes: 64 * mebibyte,
+        pinned_bytes: 0,
+        pin_budget_bytes: 0,
+        reserve_bytes: 0,
+      },
+      models: this.#model
+        ? [
+            {
+              ...model,
+              ...bytes,
+              ...this.#model,
+              components: [],
+              calibration: { state: 'not_needed', runs: 0, ratio: 1 },
+            },
+          ]
+        : [],
+      policy: { 'compute.vram_mode': this.settings?.['compute.vram_mode'] ?? 'auto' },
+    };
+  }
+
+  onChange(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  async load(model: string): Promise<void> {
+    this.#known(model);
+    if (this.#model) return;
+    this.#set({ state: 'loading', load_fraction: 0 });
+    await sleep(5);
+    this.#set({ state: 'idle', load_fraction: 1 });
+  }
+
+  async unload(model: string): Promise<number> {
+    this.#known(model);
+    const freed = this.#model ? sizeBytes : 0;
+    this.#model = null;
+    this.#listener();
+    return freed;
+  }
+
+  async pin(model: string, pinned: boolean): Promise<void> {
+    this.#known(model);
+    this.#pinned = pinned;
+    if (this.#model) this.#set({ pinned });
+  }
+
+  async configure(settings: Settings): Promise<void> {
+    this.settings = settings;
+    this.#listener();
+  }
+
+  async close(): Promise<void> {
+    this.#model = null;
+  }
+
+  #known(model: string): void {
+    if (model !== 'tone') throw new StudioError('unknown_engine', `There is no model named "${model}".`);
+  }
+
+  #set(change: Partial<ToneModel>): void {
+    const fresh = {
+      state: 'idle' as const,
+      load_fraction: 1,
+      last_used_at: Date.now(),
+      pinned: this.#pinned,
+    };
+    this.#model = { ...fresh, ...this.#model, ...change };
+    this.#listener();
+  }
+}
