@@ -104,3 +104,23 @@ export async function ensureBundles() {
     },
   );
 }
+
+/** The stand-in for the `electron` module, where tests run without Electron's binary. */
+export async function ensureStandIn() {
+  const outputs = ['electron', 'register'].map((name) => join(dist, 'e2e', `${name}.mjs`));
+  await once('bundle-e2e', fingerprint(['e2e/stand-in', 'build/bundle.mjs']), outputs, async () => {
+    const { build } = await import('esbuild');
+    await build({
+      absWorkingDir: root,
+      entryPoints: { 'e2e/electron': 'e2e/stand-in/electron.ts', 'e2e/register': 'e2e/stand-in/register.ts' },
+      outdir: dist,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      packages: 'external',
+      logLevel: 'warning',
+    });
+  });
+}

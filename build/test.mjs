@@ -17,14 +17,12 @@ const parts = {
   native: () => foreground(node, [join(root, 'build', 'native-tests.mjs')]),
   unit: (rest) =>
     foreground(node, [module('vitest/vitest.mjs'), 'run', '--root', root, ...rest], withVulkan()),
-  e2e: (rest) =>
-    foreground(node, [
-      module('@playwright/test/cli.js'),
-      'test',
-      '--config',
-      join(root, 'e2e', 'playwright.config.ts'),
-      ...rest,
-    ]),
+  e2e: async (rest) => {
+    const { ensureStandIn } = await import('./bundle.mjs');
+    await ensureStandIn();
+    const config = join(root, 'e2e', 'playwright.config.ts');
+    return foreground(node, [module('@playwright/test/cli.js'), 'test', '--config', config, ...rest]);
+  },
 };
 
 /** ggml passes over software Vulkan devices unless they are asked for by number. */
