@@ -32,6 +32,7 @@ export class Tensor {
   readonly #base: Tensor | null;
   readonly #order: readonly number[];
   #handle: number;
+  #copy: Tensor | null = null;
 
   private constructor(
     recorder: GraphRecorder,
@@ -100,10 +101,17 @@ export class Tensor {
     return Tensor.from(this.recorder, handle, shape, dtype ?? this.dtype);
   }
 
+  /** `record` with this tensor, made contiguous, as the only operand. */
+  apply(name: string, params: readonly number[], shape: Shape): Tensor {
+    return this.record(name, [this.contiguous()], params, shape);
+  }
+
   // Shape
 
   contiguous(): Tensor {
-    return this.isContiguous ? this : this.record('cont', [this], [], this.shape);
+    if (this.isContiguous) return this;
+    this.#copy ??= this.record('cont', [this], [], this.shape);
+    return this.#copy;
   }
 
   /** Last dimension has stride 1, which matrix products want. */

@@ -1,0 +1,101 @@
+import * as F from '../functional.ts';
+import type { GraphBuilder } from '../graph.ts';
+import type { CacheView } from '../kv-cache.ts';
+import { Module } from '../module.ts';
+import type { Tensor } from '../tensor.ts';
+import { Linear } from './linear.ts';
+import { RMSNorm } from './norm.ts';
+
+export interface AttentionConfig {
+  hidden_size: number;
+  num_attention_heads: number;
+  /** Fewer than query heads: grouped-query attention. Default: as many. */
+  num_key_value_heads?: number;
+  /** Default: `hidden_size / num_attention_heads`. */
+  head_dim?: number;
+  /** Bias of the query, key and value layers. Default: false. */
+  attention_bias?: boolean;
+  /** Bias of the output layer. Default: as `attention_bias`. */
+  output_bias?: boolean;
+  /** Width of what keys and values are made from. Default: `hidden_size`. */
+  context_size?: number;
+  /** RMSNorm of each query and key head before they turn (Qwen3). */
+  qk_norm?: boolean;
+  rms_norm_eps?: number;
+  /** Null: no rotary embedding. */
+  rope?: F.RopeOptions | null;
+}
+
+export interface AttentionInputs {
+  /** What keys and values come from, `[batch, keys, context_size]`. Default: `x` itself. */
+  context?: Tensor;
+  /** i32 `[queries]`: positions of `x`, needed with rotary embedding. */
+  positions?: Tensor;
+  /** i32 `[keys]`: positions of `context`. Default: `positions`. */
+  contextPositions?: Tensor;
+  /** Added to the scores; see `masks.ts`. */
+  mask?: Tensor;
+  /** Keys and values of earlier positions; `x` is appended. */
+  cache?: CacheView;
+}
+
+/** Multi-head attention, `[batch, queries, hidden_size]` in and out, with parameter names as in transformers. */
+export class Attention extends Module {
+  readonly q_proj: Linear;
+  readonly k_proj: Linear;
+  readonly v_proj: Linear;
+  readonly o_proj: Linear;
+  readonly q_norm: RMSNorm | null;
+  readonly k_norm: RMSNorm | null;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly rope: F.RopeOptions | null;
+
+  constructor(config: AttentionConfig) {
+    super();
+    this.heads = config.num_attention_heads;
+    this.kvHeads = config.num_key_value_heads ?? this.heads;
+    this.headDim = config.head_dim ?? config.hidden_size / this.heads;
+    if (!Number.isInteger(this.headDim) || this.heads % this.kvHeads !== 0) {
+      throw new RangeError(
+        `${this.heads} query heads and ${this.kvHeads} key heads of width ${this.headDim} do not fit together.`,
+      );
+    }
+    const bias = config.attention_bias ?? false;
+    const context = config.context_size ?? config.hidden_size;
+    this.q_proj = new Linear(config.hidden_size, this.heads * this.headDim, { bias });
+    this.k_proj = new Linear(context, this.kvHeads * this.headDim, { bias });
+    this.v_proj = new Linear(context, this.kvHeads * this.headDim, { bias });
+    this.o_proj = new Linear(this.heads * this.headDim, config.hidden_size, { bias: config.output_bias ?? bias });
+    const norm = { eps: config.rms_norm_eps ?? 1e-6 };
+    this.q_norm = config.qk_norm === true ? new RMSNorm(this.headDim, norm) : null;
+    this.k_norm = config.qk_norm === true ? new RMSNorm(this.headDim, norm) : null;
+    this.rope = config.rope ?? null;
+  }
+
+  forward(g: GraphBuilder, x: Tensor, inputs: AttentionInputs = {}): Tensor {
+    const context = inputs.context ?? x;
+    let q = this.#split(this.q_proj.forward(g, x), this.heads);
+    let k = this.#split(this.k_proj.forward(g, context), this.kvHeads);
+    const v = this.#split(this.v_proj.forward(g, context), this.kvHeads);
+    if (this.q_norm !== null) q = this.q_norm.forward(g, q);
+    if (this.k_norm !== null) k = this.k_norm.forward(g, k);
+    if (this.rope !== null) {
+      const { positions } = inputs;
+      if (positions === undefined) throw new Error('Attention with rotary embedding needs positions.');
+      q = F.rope(q, positions, this.rope);
+      k = F.rope(k, inputs.contextPositions ?? positions, this.rope);
+    }
+    const seen = inputs.cache === undefined ? { k, v } : inputs.cache.append(g, k, v);
+    const y = F.attention(q.transpose(1, 2), seen.k.transpose(1, 2), seen.v.transpose(1, 2), {
+      mask: inputs.mask,
+    });
+    return this.o_proj.forward(g, y);
+  }
+
+  /** `[batch, positions, heads, head_dim]` */
+  #split(x: Tensor, heads: number): Tensor {
+    return x.reshape(x.size(0), x.size(1), heads, this.headDim);
+  }
+}
