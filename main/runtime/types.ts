@@ -5,8 +5,8 @@ import type { ModelHandle } from '../memory/model-handle.ts';
 /** A random generator whose state can be put back, so that a repeated stage draws the same numbers. */
 export interface Replayable {
   /** A copy of the whole state; opaque to the stage. */
-  getState(): unknown;
-  setState(state: unknown): void;
+  save(): unknown;
+  restore(state: unknown): void;
 }
 
 /** An engine's cheaper way (tiled decoding, say), used only after the retries and only if the user allows it. */

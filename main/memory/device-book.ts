@@ -1,0 +1,185 @@
+import type { Arena, Device, StreamerOptions } from '../../native/addon.ts';
+import { Lock } from './lock.ts';
+import type { ModelHandle } from './model-handle.ts';
+import type { PlannerDevice, Slots } from './planner/types.ts';
+import { MiB } from './policy.ts';
+
+/** A stage that runs now: what it holds on a device. */
+export interface ActiveStage {
+  name: string;
+  /** The request that it belongs to; stages of one request may nest. */
+  owner: string;
+  handles: readonly ModelHandle[];
+  workingBytes: number;
+  slots: Slots | null;
+  /** Another stage ran beside it: its measurements are not its own. */
+  disturbed: boolean;
+}
+
+/** Weights may take at most this share of a device, whatever the reserve setting says of a small one. */
+const maxReserveShare = 4;
+
+/** What the manager knows of one device: the device, its scratch memory, who runs there. */
+export class DeviceBook {
+  readonly device: Device;
+  /** Memory shared with the processor. */
+  readonly unified: boolean;
+  readonly lock = new Lock();
+  readonly active = new Set<ActiveStage>();
+  readonly #waiting: { priority: number; wake: () => void }[] = [];
+  #arena: Arena | null = null;
+  #streamer: StreamerOptions | null = null;
+  #copiedBytes = 0;
+  #copySeconds = 0;
+
+  constructor(device: Device, options: { unified?: boolean } = {}) {
+    this.device = device;
+    this.unified = options.unified ?? device.kind === 'igpu';
+  }
+
+  /** A simulated device has a name of its own, so that nobody takes it for the processor. */
+  get id(): string {
+    return this.device.simulated ? 'Simulated0' : this.device.name;
+  }
+
+  get arena(): Arena {
+    this.#arena ??= this.device.createArena();
+    return this.#arena;
+  }
+
+  get arenaBytes(): number {
+    return this.#arena?.bytes ?? 0;
+  }
+
+  get streamer(): StreamerOptions | null {
+    return this.#streamer;
+  }
+
+  /** The reserve of the settings, at most a quarter of the device. */
+  reserveBytes(setting: number): number {
+    return Math.min(setting, Math.floor(this.device.memory().totalBytes / maxReserveShare));
+  }
+
+  /** Uploads in bytes per millisecond; null before a few MiB have been measured. */
+  get copyRate(): number | null {
+    if (this.#copiedBytes < 4 * MiB || this.#copySeconds <= 0) return this.#rememberedRate;
+    return this.#copiedBytes / this.#copySeconds / 1000;
+  }
+
+  #rememberedRate: number | null = null;
+
+  /** A rate measured in an earlier run, until this one has its own. */
+  rememberCopyRate(bytesPerMs: number): void {
+    this.#rememberedRate = bytesPerMs;
+  }
+
+  noteCopies(bytes: number, seconds: number): void {
+    this.#copiedBytes += bytes;
+    this.#copySeconds += seconds;
+  }
+
+  plannerDevice(): PlannerDevice {
+    const memory = this.device.memory();
+    const { held } = memory;
+    const working = held.compute + held.io + held.state;
+    const promised = [...this.active].reduce((bytes, stage) => bytes + stage.workingBytes, 0);
+    const streaming = [...this.active].some((stage) => stage.slots !== null);
+    return {
+      id: this.id,
+      totalBytes: memory.totalBytes,
+      driverFreeBytes: memory.freeBytes,
+      heldBytes: working + held.weights + held.slots,
+      scratchBytes: this.active.size === 0 ? this.arenaBytes : 0,
+      idleSlotBytes: streaming ? 0 : held.slots,
+      promisedBytes: Math.max(0, promised - (this.active.size === 0 ? 0 : working)),
+      copyRate: this.copyRate,
+    };
+  }
+
+  /** Slots that running stages need, all together. */
+  slotsInUse(): Slots | null {
+    let slots: Slots | null = null;
+    for (const stage of this.active) slots = joinSlots(slots, stage.slots);
+    return slots;
+  }
+
+  /** Make the slots that `wanted` and all running stages need. What is there is kept while it serves. */
+  async ensureSlots(wanted: Slots): Promise<boolean> {
+    const needed = joinSlots(this.slotsInUse(), wanted)!;
+    const now = this.#streamer;
+    if (
+      now !== null &&
+      now.slots === needed.count &&
+      now.prefetch === needed.prefetch &&
+      now.slotBytes >= needed.bytes
+    ) {
+      const excess = now.slots * (now.slotBytes - needed.bytes);
+      if (excess <= now.slots * 64 * 1024) return false;
+    }
+    await this.#setStreamer({ slots: needed.count, slotBytes: needed.bytes, prefetch: needed.prefetch });
+    return true;
+  }
+
+  /** Give back scratch memory and slots that no running stage uses. Resolves with the bytes freed. */
+  async trim(): Promise<number> {
+    const before = this.device.memory().held;
+    if (this.active.size === 0 && this.arenaBytes > 0) await this.#arena?.trim();
+    if (this.slotsInUse() === null && this.#streamer !== null) await this.#setStreamer(null);
+    const after = this.device.memory().held;
+    return before.compute + before.slots - after.compute - after.slots;
+  }
+
+  async #setStreamer(options: StreamerOptions | null): Promise<void> {
+    // A failed change leaves the device without slots.
+    this.#streamer = null;
+    await this.device.setStreamer(options);
+    this.#streamer = options;
+  }
+
+  begin(stage: ActiveStage): void {
+    this.active.add(stage);
+    for (const handle of stage.handles) handle.holders += 1;
+    if (this.active.size > 1) for (const other of this.active) other.disturbed = true;
+  }
+
+  end(stage: ActiveStage): void {
+    if (!this.active.delete(stage)) return;
+    for (const handle of stage.handles) handle.holders -= 1;
+    for (const { wake } of [...this.#waiting]) wake();
+  }
+
+  /** Resolves when a stage ends, larger priorities first; `cancel` stops waiting. */
+  nextRelease(priority = 0): { promise: Promise<void>; cancel: () => void } {
+    let cancel!: () => void;
+    const promise = new Promise<void>((resolve) => {
+      const entry = {
+        priority,
+        wake: () => {
+          const index = this.#waiting.indexOf(entry);
+          if (index >= 0) this.#waiting.splice(index, 1);
+          resolve();
+        },
+      };
+      const after = this.#waiting.findIndex((other) => other.priority < priority);
+      this.#waiting.splice(after < 0 ? this.#waiting.length : after, 0, entry);
+      cancel = entry.wake;
+    });
+    return { promise, cancel };
+  }
+
+  async dispose(): Promise<void> {
+    this.#arena?.dispose();
+    this.#arena = null;
+    this.#streamer = null;
+    await this.device.close();
+  }
+}
+
+export function joinSlots(a: Slots | null, b: Slots | null): Slots | null {
+  if (a === null || b === null) return a ?? b;
+  return {
+    count: Math.max(a.count, b.count),
+    bytes: Math.max(a.bytes, b.bytes),
+    prefetch: a.prefetch || b.prefetch,
+  };
+}

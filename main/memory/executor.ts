@@ -1,0 +1,97 @@
+import type { CancelToken } from '../../native/addon.ts';
+import type { DeviceBook } from './device-book.ts';
+import type { PinBudget } from './host-memory.ts';
+import { fixedPart, type ModelHandle } from './model-handle.ts';
+import { mib } from './planner/reasons.ts';
+import type { ComponentPlan, GiveUp, Plan } from './planner/types.ts';
+import { gaveUpFor, partialOf } from './report.ts';
+import type { Trace } from './trace.ts';
+
+export interface ExecutorEnvironment {
+  book: DeviceBook;
+  handle: (id: string) => ModelHandle;
+  trace: Trace;
+  pins: PinBudget;
+  /** Bytes of host memory that may be pinned now. */
+  pinBudget: () => number;
+  signal?: CancelToken;
+  /** Bytes uploaded so far and in all, while components are placed. */
+  onProgress?: (done: number, total: number) => void;
+}
+
+/**
+ * Carries a plan out, in this order: idle components give up, the stage's own components give up what streams now,
+ * caches are emptied if need be, slots are made, weights are placed, sources are pinned. Fails with what the device
+ * says; what was done until then stays true in every handle.
+ */
+export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<void> {
+  const { book, trace } = env;
+  for (const step of plan.giveUps) await carryOutGiveUp(step, plan, env);
+  for (const component of plan.components) {
+    const handle = env.handle(component.component);
+    for (const unit of component.leave) await move(handle, unit, -1, env);
+  }
+  if (plan.trimCaches) {
+    const bytes = await book.trim();
+    trace.add({ kind: 'trim', device: book.id, subject: plan.name, bytes: -bytes });
+  }
+  if (plan.slots !== null && (await book.ensureSlots(plan.slots))) {
+    const bytes = plan.slots.count * plan.slots.bytes;
+    trace.add({ kind: 'slots', device: book.id, subject: plan.name, bytes });
+  }
+  const total = plan.components.reduce((bytes, component) => bytes + component.uploadBytes, 0);
+  let done = 0;
+  for (const component of plan.components) {
+    const handle = env.handle(component.component);
+    for (const unit of [fixedPart, ...component.resident]) {
+      done += await move(handle, unit, 1, env);
+      if (total > 0) env.onProgress?.(Math.min(done, total), total);
+    }
+    env.pins.settle(handle, component.streamed, env.pinBudget());
+    handle.partial = partialOf(handle, plan, component);
+  }
+}
+
+async function carryOutGiveUp(step: GiveUp, plan: Plan, env: ExecutorEnvironment): Promise<void> {
+  const victim = env.handle(step.component);
+  for (const unit of step.units) await move(victim, unit, -1, env);
+  if (step.fixed) await move(victim, fixedPart, -1, env);
+  if (victim.loadedBytes > 0) victim.partial = gaveUpFor(victim, plan);
+  env.trace.add({
+    kind: 'give_up',
+    device: env.book.id,
+    subject: step.component,
+    bytes: -step.bytes,
+    units: step.units,
+    text: step.reason.text,
+  });
+}
+
+/** Place (1) or give up (-1) one unit; only what really moved is traced. */
+async function move(
+  handle: ModelHandle,
+  unit: number,
+  direction: 1 | -1,
+  env: ExecutorEnvironment,
+): Promise<number> {
+  const before = handle.loadedBytes;
+  const start = performance.now();
+  if (direction > 0) await handle.placeUnit(unit, env.signal);
+  else await handle.giveUpUnit(unit);
+  const bytes = Math.abs(handle.loadedBytes - before);
+  if (bytes === 0) return 0;
+  const ms = performance.now() - start;
+  if (direction > 0) {
+    env.trace.add({ kind: 'place', device: env.book.id, subject: handle.id, bytes, units: [unit], ms });
+  }
+  return bytes;
+}
+
+/** One line per stage for the log. */
+export function planLine(plan: Plan): string {
+  const parts = plan.components.map(
+    (component: ComponentPlan) =>
+      `${component.component} ${mib(component.residentBytes)} MiB resident${component.streamed.length > 0 ? `, ${mib(component.streamedBytes)} streamed` : ''}`,
+  );
+  return `${plan.name}: ${parts.join('; ')}; working ${mib(plan.budget.workingBytes)} MiB, free ${mib(plan.budget.freeBytes)} MiB.`;
+}

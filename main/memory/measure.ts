@@ -1,0 +1,83 @@
+import type { Calibration } from './calibration.ts';
+import type { DeviceBook } from './device-book.ts';
+import type { ModelHandle } from './model-handle.ts';
+
+/**
+ * Measures one stage: its working memory (the peak above placed weights and slots, minus what it leaves behind on
+ * purpose), the rate of its copies, and the compute time of its units.
+ */
+export class StageMeasurement {
+  readonly #book: DeviceBook;
+  readonly #handles: readonly ModelHandle[];
+  readonly #profiled: readonly ModelHandle[];
+  readonly #keptBefore: number;
+  readonly #arenaBefore: number;
+  readonly #copiesBefore: { bytes: number; seconds: number };
+
+  private constructor(book: DeviceBook, handles: readonly ModelHandle[], profiled: readonly ModelHandle[]) {
+    this.#book = book;
+    this.#handles = handles;
+    this.#profiled = profiled;
+    const { held } = book.device.memory();
+    this.#keptBefore = held.io + held.state;
+    this.#arenaBefore = book.arenaBytes;
+    this.#copiesBefore = copies(handles);
+    book.device.resetPeak();
+    book.device.setProfiling(profiled.length > 0);
+  }
+
+  /** Call it when everything is placed. `profile`: components whose unit times are wanted. */
+  static begin(
+    book: DeviceBook,
+    handles: readonly ModelHandle[],
+    profile: readonly ModelHandle[],
+  ): StageMeasurement {
+    return new StageMeasurement(book, handles, profile);
+  }
+
+  /** Bytes of working memory; null where another stage (`disturbed`) or a larger scratch memory hides it. */
+  end(calibration: Calibration, deviceKey: string, disturbed: boolean): number | null {
+    const book = this.#book;
+    book.device.setProfiling(false);
+    this.#noteCopies(calibration, deviceKey);
+    for (const handle of this.#profiled) noteUnitTimes(handle, calibration, deviceKey);
+    if (disturbed) return null;
+    const memory = book.device.memory();
+    const grew = book.arenaBytes > this.#arenaBefore || this.#arenaBefore === 0;
+    if (!grew) return null;
+    const leftBehind = Math.max(0, memory.held.io + memory.held.state - this.#keptBefore);
+    return Math.max(0, memory.peakWorkingBytes - this.#keptBefore - leftBehind);
+  }
+
+  #noteCopies(calibration: Calibration, deviceKey: string): void {
+    const now = copies(this.#handles);
+    const bytes = now.bytes - this.#copiesBefore.bytes;
+    if (bytes <= 0) return;
+    this.#book.noteCopies(bytes, now.seconds - this.#copiesBefore.seconds);
+    const rate = this.#book.copyRate;
+    if (rate !== null) calibration.noteCopyRate(deviceKey, rate);
+  }
+}
+
+function copies(handles: readonly ModelHandle[]): { bytes: number; seconds: number } {
+  let bytes = 0;
+  let seconds = 0;
+  for (const { store, unitCount } of handles) {
+    for (let unit = -1; unit < unitCount; unit++) {
+      const stats = store.unitStats(unit);
+      bytes += stats.copiedBytes;
+      seconds += stats.copySeconds;
+    }
+  }
+  return { bytes, seconds };
+}
+
+function noteUnitTimes(handle: ModelHandle, calibration: Calibration, deviceKey: string): void {
+  const times: number[] = [];
+  for (let unit = 0; unit < handle.unitCount; unit++) {
+    const { runs, computeSeconds } = handle.store.unitStats(unit);
+    if (runs === 0) return;
+    times.push((computeSeconds / runs) * 1000);
+  }
+  if (times.length > 0) calibration.noteUnitTimes(deviceKey, handle.calibrationKey, handle.unitBytes, times);
+}
