@@ -19,7 +19,7 @@ export class Dictionary {
 
   constructor(bytes: Uint8Array) {
     const end = bytes.indexOf(newline);
-    const header = latin(bytes, 0, end < 0 ? 0 : end);
+    const header = latin(bytes, 0, Math.max(0, end));
     if (header !== `${dictionaryFormat} ${symbols.join(' ')}`) {
       throw new Error(`The pronouncing dictionary is damaged: its first line is "${header.slice(0, 40)}".`);
     }
