@@ -33,34 +33,167 @@ export interface CacheView {
 const block = 64;
 
 /**
- * Keys and values of the positions so far, on the device. A step is: `reserve` room (graphs recorded for another
- * capacity are stale), run a graph whose layers `append`, then `advance`.
+ * Keys and values of the positions so far, on the device.
  *
- * Graphs take the positions to write as an i64 input of the name given to `view`; the mask hides what lies beyond.
+ *     await cache.reserve(tokens);                        // may grow: graphs recorded for another capacity are stale
+ *     const graph = graphs.get(`${tokens}:${cache.capacity}`, (g) => {
+ *       const slots = g.input('slots', 'i64', [tokens]);
+ *       ... layer.forward(g, x, { cache: cache.view(index, slots), mask, positions }) ...
+ *     });
+ *     await graph.run({ slots: cache.slots(tokens), mask: causalMask(tokens, cache.capacity, cache.length), ... });
+ *     cache.advance(tokens);
+ *
+ * What lies beyond `length` is whatever was there before; the mask hides it.
  */
 export class KVCache {
   readonly kind: KVCacheKind;
   readonly batch: number;
   readonly layers: number;
   readonly dtype: 'f32' | 'f16';
+  readonly #addon: Addon;
+  readonly #device: Device;
+  readonly #kvHeads: number;
+  readonly #headDim: number;
   #length = 0;
-  #capacity: number;
-  #states: State[];
-  readonly #width: number;
+  /** `static`: one for all layers; `dynamic`: one per layer. Each holds its layers' keys and values in turn. */
+  #groups: Group[] = [];
 
-  private constructor(
-    readonly addon: Addon,
-    readonly device: Device,
-    readonly options: KVCacheOptions,
-    states: State[],
-    capacity: number,
-  ) {
+  private constructor(addon: Addon, device: Device, options: KVCacheOptions) {
+    this.#addon = addon;
+    this.#device = device;
     this.kind = options.kind ?? 'dynamic';
     this.batch = options.batch ?? 1;
     this.layers = options.layers;
     this.dtype = options.dtype ?? 'f32';
-    this.#width = options.kvHeads * options.headDim;
-    this.#states = states;
-    this.#capacity = capacity;
+    this.#kvHeads = options.kvHeads;
+    this.#headDim = options.headDim;
   }
+
+  /** @throws NativeError `OutOfDeviceMemory` */
+  static async create(addon: Addon, device: Device, options: KVCacheOptions): Promise<KVCache> {
+    const cache = new KVCache(addon, device, options);
+    await cache.#grow(roundUp(options.capacity ?? block));
+    return cache;
+  }
+
+  /** Positions stored. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Positions that there is room for: the number of keys that attention sees, and part of a graph's key. */
+  get capacity(): number {
+    return Math.min(...this.#groups.map(({ capacity }) => capacity));
+  }
+
+  get bytes(): number {
+    return this.#groups.reduce((sum, { state }) => sum + state.bytes, 0);
+  }
+
+  /** Makes room for `count` more positions. On failure the stored positions are as before. */
+  async reserve(count: number): Promise<void> {
+    const needed = this.#length + count;
+    if (needed <= this.capacity) return;
+    await this.#grow(this.kind === 'static' ? Math.max(2 * this.capacity, roundUp(needed)) : roundUp(needed));
+  }
+
+  /** Counts positions as stored after the graph that wrote them has run. */
+  advance(count: number): void {
+    if (this.#length + count > this.capacity) {
+      throw new RangeError(`${this.#length} + ${count} positions exceed the capacity of ${this.capacity}.`);
+    }
+    this.#length += count;
+  }
+
+  /** Forgets the positions from `length` on. */
+  truncate(length: number): void {
+    if (length < 0 || length > this.#length)
+      throw new RangeError(`There are ${this.#length} positions, not ${length}.`);
+    this.#length = length;
+  }
+
+  /** Where the next `count` positions go: the value of the graph's `slots` input. */
+  slots(count: number): BigInt64Array {
+    return BigInt64Array.from({ length: count }, (_, index) => BigInt(this.#length + index));
+  }
+
+  /** @param slots i64 `[new positions]` */
+  view(layer: number, slots: Tensor): CacheView {
+    return {
+      append: (g, k, v) => ({ k: this.#store(g, layer, 0, slots, k), v: this.#store(g, layer, 1, slots, v) }),
+    };
+  }
+
+  dispose(): void {
+    for (const { state } of this.#groups) state.dispose();
+    this.#groups = [];
+    this.#length = 0;
+  }
+
+  get #width(): number {
+    return this.#kvHeads * this.#headDim;
+  }
+
+  #store(g: GraphBuilder, layer: number, part: 0 | 1, slots: Tensor, values: Tensor): Tensor {
+    const [group, index] = this.kind === 'static' ? [0, 2 * layer + part] : [layer, part];
+    const { state, capacity } = this.#groups[group]!;
+    const whole = g.state(state, index, this.dtype, [this.batch, capacity, this.#width]);
+    const rows = values.reshape(this.batch, values.size(1), this.#width);
+    return setRows(whole, rows, slots)
+      .narrow(1, 0, this.capacity)
+      .reshape(this.batch, this.capacity, this.#kvHeads, this.#headDim);
+  }
+
+  /** One group after the other, so that at most one group exists twice. */
+  async #grow(capacity: number): Promise<void> {
+    const groups = this.kind === 'static' ? 1 : this.layers;
+    const shape = [this.batch, capacity, this.#width];
+    const specs = Array.from({ length: (2 * this.layers) / groups }, () => ({ dtype: this.dtype, shape }));
+    for (let index = 0; index < groups; index += 1) {
+      const old = this.#groups[index];
+      const grown: Group = { state: await this.#device.createState(specs), capacity };
+      try {
+        if (old !== undefined && this.#length > 0) await this.#copy(old, grown, specs.length);
+      } catch (error) {
+        grown.state.dispose();
+        throw error;
+      }
+      this.#groups[index] = grown;
+      old?.state.dispose();
+    }
+  }
+
+  /** On the device, without a detour through host memory. */
+  async #copy(old: Group, grown: Group, tensors: number): Promise<void> {
+    const g = new GraphBuilder(this.#addon);
+    const slots = g.input('slots', 'i64', [this.#length]);
+    for (let index = 0; index < tensors; index += 1) {
+      const from = g.state(old.state, index, this.dtype, [this.batch, old.capacity, this.#width]);
+      const to = g.state(grown.state, index, this.dtype, [this.batch, grown.capacity, this.#width]);
+      const rows = from.narrow(1, 0, this.#length).contiguous().cast('f32');
+      g.output(`moved ${index}`, setRows(to, rows, slots).narrow(1, 0, 1).narrow(0, 0, 1));
+    }
+    const arena = this.#device.createArena();
+    const graph = g.compile(this.#device, arena);
+    try {
+      const all = BigInt64Array.from({ length: this.#length }, (_, index) => BigInt(index));
+      await graph.run({ slots: all }, { read: [] });
+    } finally {
+      graph.dispose();
+      arena.dispose();
+    }
+  }
+}
+
+interface Group {
+  state: State;
+  capacity: number;
+}
+
+function setRows(target: Tensor, rows: Tensor, slots: Tensor): Tensor {
+  return target.record('set_rows', [target, rows.contiguous(), slots], [], target.shape, target.dtype);
+}
+
+function roundUp(positions: number): number {
+  return Math.ceil(positions / block) * block;
 }

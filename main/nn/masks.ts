@@ -17,7 +17,12 @@ export function lengthMask(queries: number, keys: number, length: number): Float
  * Rows of different length, padded at their ends: `[batch, 1, queries, keys]`. With `causal`, queries and keys are
  * the same positions.
  */
-export function paddingMask(lengths: readonly number[], queries: number, keys: number, causal = false): Float32Array {
+export function paddingMask(
+  lengths: readonly number[],
+  queries: number,
+  keys: number,
+  causal = false,
+): Float32Array {
   const mask = new Float32Array(lengths.length * queries * keys);
   for (const [row, length] of lengths.entries()) {
     if (length < 1) throw new RangeError('A row of length 0 has nothing to attend to.');

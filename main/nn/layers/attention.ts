@@ -67,7 +67,9 @@ export class Attention extends Module {
     this.q_proj = new Linear(config.hidden_size, this.heads * this.headDim, { bias });
     this.k_proj = new Linear(context, this.kvHeads * this.headDim, { bias });
     this.v_proj = new Linear(context, this.kvHeads * this.headDim, { bias });
-    this.o_proj = new Linear(this.heads * this.headDim, config.hidden_size, { bias: config.output_bias ?? bias });
+    this.o_proj = new Linear(this.heads * this.headDim, config.hidden_size, {
+      bias: config.output_bias ?? bias,
+    });
     const norm = { eps: config.rms_norm_eps ?? 1e-6 };
     this.q_norm = config.qk_norm === true ? new RMSNorm(this.headDim, norm) : null;
     this.k_norm = config.qk_norm === true ? new RMSNorm(this.headDim, norm) : null;
