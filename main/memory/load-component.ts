@@ -1,0 +1,85 @@
+import type { Addon, Checkpoint, CheckpointDType } from '../../native/addon.ts';
+import { type LoadedWeights, type LoadOptions, loadWeights } from '../nn/checkpoint.ts';
+import type { Module } from '../nn/module.ts';
+import type { Parameter } from '../nn/parameter.ts';
+import type { DeviceBook } from './device-book.ts';
+import { ModelHandle } from './model-handle.ts';
+import { type ComponentKind, decideUnits, type Mark } from './units.ts';
+
+export interface ComponentOptions extends Omit<LoadOptions, 'device' | 'unitOf' | 'unitModules'> {
+  addon: Addon;
+  engine: string;
+  /** `engine` or `engine:variant`. */
+  model: string;
+  kind: ComponentKind;
+  module: Module;
+  checkpoint: Checkpoint;
+  /** Where it runs. */
+  book: DeviceBook;
+  /** Known from the start; more can be said later by `handle.mark`. */
+  marks?: ReadonlyMap<Module, Mark>;
+  isOnCpu?: (module: Module) => boolean;
+}
+
+export interface LoadedComponent {
+  handle: ModelHandle;
+  report: LoadedWeights['report'];
+}
+
+/**
+ * A component from its checkpoint: decides its units, reads its weights (nothing goes to the device yet) and returns
+ * the handle that the memory manager moves.
+ */
+export async function loadComponent(options: ComponentOptions): Promise<LoadedComponent> {
+  const { addon, engine, model, kind, module, checkpoint, book, marks, isOnCpu, ...load } = options;
+  const units = decideUnits(module, { bytesOf: estimatedBytes(module, options), marks, isOnCpu });
+  const { store, report } = await loadWeights(addon, module, checkpoint, {
+    ...load,
+    device: book.device,
+    unitOf: units.unitOf,
+    unitModules: units.unitModules,
+  });
+  const { component } = options;
+  const handle = new ModelHandle({
+    component,
+    engine,
+    model,
+    kind,
+    module,
+    store,
+    units,
+    device: book.device,
+  });
+  return { handle, report };
+}
+
+const elementBytes: Partial<Record<CheckpointDType, number>> = {
+  f32: 4,
+  f16: 2,
+  bf16: 2,
+  q8_0: 34 / 32,
+  q6_K: 210 / 256,
+  q5_K: 176 / 256,
+  q4_K: 144 / 256,
+  q4_0: 18 / 32,
+};
+
+/** Sizes good enough to decide what is a unit; the store's own are used for everything after that. */
+function estimatedBytes(
+  module: Module,
+  options: Pick<ComponentOptions, 'checkpoint' | 'rename' | 'dtype'>,
+): (parameter: Parameter) => number {
+  const types = new Map<string, CheckpointDType>();
+  let largest: { bytes: number; dtype: CheckpointDType } = { bytes: 0, dtype: 'f32' };
+  for (const tensor of options.checkpoint.tensors) {
+    const name = options.rename === undefined ? tensor.name : options.rename(tensor.name);
+    if (name !== null) types.set(name, tensor.dtype);
+    if (tensor.bytes > largest.bytes) largest = tensor;
+  }
+  const names = new Map([...module.namedParameters()].map(({ name, parameter }) => [parameter, name]));
+  return (parameter) => {
+    if (parameter.readBy === 'elementwise' || options.dtype === 'f32') return parameter.elements * 4;
+    const dtype = types.get(names.get(parameter) ?? '') ?? largest.dtype;
+    return parameter.elements * (elementBytes[dtype] ?? 4);
+  };
+}

@@ -1,0 +1,70 @@
+/** The body of a stage yields (async iterable) or returns (promise). */
+export type StageBody<T> = () => AsyncIterable<T> | Promise<T>;
+
+/**
+ * Runs `body` between `begin` and `end`, when the result is awaited or iterated and not before: only then is it known
+ * whether the body's value is one or many.
+ */
+export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
+  readonly #begin: () => Promise<(failed: boolean) => void>;
+  readonly #body: StageBody<T>;
+  #result: Promise<T> | null = null;
+
+  constructor(body: StageBody<T>, begin: () => Promise<(failed: boolean) => void>) {
+    this.#body = body;
+    this.#begin = begin;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
+    const end = await this.#begin();
+    let failed = true;
+    try {
+      const values = this.#body();
+      if (!(Symbol.asyncIterator in values)) {
+        throw new TypeError('A stage that is iterated needs a body that yields.');
+      }
+      yield* values;
+      failed = false;
+    } finally {
+      end(failed);
+    }
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting the stage is what starts it
+  then<A = T, B = never>(
+    fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#result ??= this.#once();
+    return this.#result.then(fulfilled, rejected);
+  }
+
+  catch<B = never>(rejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+    return this.then(undefined, rejected);
+  }
+
+  finally(settled?: (() => void) | null): Promise<T> {
+    this.#result ??= this.#once();
+    return this.#result.finally(settled);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Stage';
+  }
+
+  async #once(): Promise<T> {
+    const end = await this.#begin();
+    let failed = true;
+    try {
+      const value = this.#body();
+      if (Symbol.asyncIterator in value) {
+        throw new TypeError('A stage whose body yields has to be iterated, not awaited.');
+      }
+      const result = await value;
+      failed = false;
+      return result;
+    } finally {
+      end(failed);
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import type { Arena, CancelToken, Device } from '../../native/addon.ts';
+import { StudioError } from '../contract/errors.ts';
+import type { MemoryReport } from '../contract/speech.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
+import type { ModelHandle } from '../memory/model-handle.ts';
+import {
+  isOutOfDeviceMemory,
+  type LoadOptions,
+  type ModelManager,
+  type Placement,
+} from '../memory/model-manager.ts';
+import { mib, reason } from '../memory/planner/reasons.ts';
+import type { VramPolicy } from '../memory/policy.ts';
+import { LazyStage, type StageBody } from './lazy-stage.ts';
+import type {
+  AnnouncedStage,
+  Replayable,
+  RunStageOptions,
+  StageContext,
+  StageProgress,
+  UseStageOptions,
+} from './types.ts';
+import { UsedComponents } from './used-components.ts';
+
+/** The first attempt and two retries. */
+export const maxAttempts = 3;
+
+export interface RequestOptions {
+  manager: ModelManager;
+  book: DeviceBook;
+  /** Unique per request. */
+  owner: string;
+  policy: VramPolicy;
+  signal: CancelToken;
+  rng?: Replayable | null;
+  priority?: number;
+  onProgress?: (progress: StageProgress) => void;
+}
+
+/** One request's stages: places components around each, repeats a stage exactly after it ran out of memory. */
+export class RequestContext implements StageContext {
+  readonly device: Device;
+  readonly signal: CancelToken;
+  readonly rng: Replayable | null;
+  readonly applied: Record<string, unknown> = {};
+  readonly warnings: string[] = [];
+  readonly #options: RequestOptions;
+  readonly #used: UsedComponents;
+  #progress: StageProgress = { stage: null, fraction: 0, chunksDone: 0, chunksTotal: 0, state: 'loading' };
+
+  constructor(options: RequestOptions) {
+    this.#options = options;
+    this.device = options.book.device;
+    this.signal = options.signal;
+    this.rng = options.rng ?? null;
+    this.#used = new UsedComponents(options.book);
+  }
+
+  get arena(): Arena {
+    return this.#options.book.arena;
+  }
+
+  use<T>(
+    handles: ModelHandle[],
+    memory: number,
+    body: () => AsyncIterable<T>,
+    options?: UseStageOptions,
+  ): AsyncIterable<T>;
+  use<T>(
+    handles: ModelHandle[],
+    memory: number,
+    body: () => Promise<T>,
+    options?: UseStageOptions,
+  ): Promise<T>;
+  use<T>(
+    handles: ModelHandle[],
+    memory: number,
+    body: StageBody<T>,
+    options: UseStageOptions = {},
+  ): AsyncIterable<T> & Promise<T> {
+    const name = options.name ?? handles.map(({ component }) => component).join(' + ');
+    return new LazyStage(body, async () => {
+      const placement = await this.#placeWithRetries(name, handles, memory, options.passes);
+      this.#report({ state: 'running' });
+      return (failed) => this.#end(handles, placement, failed);
+    });
+  }
+
+  async run<T>(
+    name: string,
+    handles: ModelHandle[],
+    fn: () => T | Promise<T>,
+    memory: number,
+    options: RunStageOptions<T> = {},
+  ): Promise<T> {
+    const generators = [...(this.rng === null ? [] : [this.rng]), ...(options.generators ?? [])];
+    const states = generators.map((generator) => generator.save());
+    const attempts = this.#options.policy.oomRetry ? maxAttempts : 1;
+    let failure: unknown;
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      try {
+        return await this.#attempt(name, handles, fn, memory, options.passes);
+      } catch (error) {
+        if (!isOutOfDeviceMemory(error)) throw error;
+        failure = error;
+      }
+      await this.#options.manager.afterOom(handles, name);
+      for (const [index, generator] of generators.entries()) generator.restore(states[index]);
+      if (attempt < attempts) this.#noteRetry(name, handles, attempt + 1, attempts);
+    }
+    const { fallback } = options;
+    if (fallback === undefined || !this.#options.policy.oomFallback) {
+      throw this.#outOfMemory(name, handles, memory, attempts, failure, fallback?.what);
+    }
+    this.#noteFallback(name, fallback.what, attempts);
+    return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options.passes);
+  }
+
+  announce(stages: AnnouncedStage[]): void {
+    // Later stages' components count as used now: others give up before them.
+    this.#options.manager.touch(stages.flatMap(({ handles }) => handles));
+  }
+
+  progress(
+    fraction: number,
+    detail: { chunksDone?: number; chunksTotal?: number; stage?: string } = {},
+  ): void {
+    this.#report({ ...detail, fraction: Math.min(1, Math.max(0, fraction)) });
+  }
+
+  warn(message: string): void {
+    if (!this.warnings.includes(message)) this.warnings.push(message);
+  }
+
+  throwIfCancelled(): void {
+    if (this.signal.cancelled) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
+  }
+
+  report(): MemoryReport {
+    return this.#used.report();
+  }
+
+  async #attempt<T>(
+    name: string,
+    handles: ModelHandle[],
+    fn: () => T | Promise<T>,
+    memory: number,
+    passes: number | undefined,
+  ): Promise<T> {
+    const placement = await this.#place(name, handles, memory, passes);
+    this.#report({ state: 'running' });
+    let failed = true;
+    try {
+      const result = await fn();
+      failed = false;
+      return result;
+    } finally {
+      this.#end(handles, placement, failed);
+    }
+  }
+
+  /** Nothing of the stage has run while its components are placed, so placing may be repeated whatever the stage. */
+  async #placeWithRetries(
+    name: string,
+    handles: ModelHandle[],
+    memory: number,
+    passes: number | undefined,
+  ): Promise<Placement> {
+    const attempts = this.#options.policy.oomRetry ? maxAttempts : 1;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#place(name, handles, memory, passes);
+      } catch (error) {
+        if (!isOutOfDeviceMemory(error)) throw error;
+        if (attempt >= attempts) throw this.#outOfMemory(name, handles, memory, attempts, error);
+      }
+      await this.#options.manager.afterOom(handles, name);
+      this.#noteRetry(name, handles, attempt + 1, attempts);
+    }
+  }
+
+  async #place(
+    name: string,
+    handles: ModelHandle[],
+    memory: number,
+    passes: number | undefined,
+  ): Promise<Placement> {
+    this.throwIfCancelled();
+    const { manager, owner, policy, priority } = this.#options;
+    this.#used.begin(handles);
+    this.#report({ stage: name, state: 'loading' });
+    const options: LoadOptions = {
+      name,
+      owner,
+      policy,
+      signal: this.signal,
+      ...(passes === undefined ? {} : { passes }),
+      ...(priority === undefined ? {} : { priority }),
+      onProgress: () => this.#report({}),
+    };
+    const placement = await manager.load(handles, memory, options);
+    for (const plan of placement.plans) {
+      if (plan.overBudgetBytes > 0) this.warn(plan.reasons[0]!.text);
+    }
+    this.#used.placed(handles);
+    return placement;
+  }
+
+  #end(handles: ModelHandle[], placement: Placement, failed: boolean): void {
+    this.#used.placed(handles);
+    this.#used.notePeak();
+    placement.release(failed);
+  }
+
+  #noteRetry(name: string, handles: readonly ModelHandle[], attempt: number, attempts: number): void {
+    const cap = handles.reduce((bytes, handle) => bytes + (handle.capBytes ?? handle.sizeBytes), 0);
+    const device = this.#options.book.id;
+    const why = reason('retry', { name, device, attempt, attempts, cap: mib(cap) });
+    this.applied.oom_retries =
+      (typeof this.applied.oom_retries === 'number' ? this.applied.oom_retries : 0) + 1;
+    this.warn(why.text);
+    this.#options.manager.trace.add({ kind: 'retry', device, subject: name, bytes: cap, text: why.text });
+  }
+
+  #noteFallback(name: string, what: string, attempts: number): void {
+    const why = reason('fallback', { name, what, attempts });
+    const known = Array.isArray(this.applied.fallbacks) ? this.applied.fallbacks : [];
+    this.applied.fallbacks = [...known, what];
+    this.warn(why.text);
+    const device = this.#options.book.id;
+    this.#options.manager.trace.add({ kind: 'fallback', device, subject: name, bytes: 0, text: why.text });
+  }
+
+  #outOfMemory(
+    name: string,
+    handles: readonly ModelHandle[],
+    memory: number,
+    attempts: number,
+    cause: unknown,
+    fallback?: string,
+  ): StudioError {
+    const { book } = this.#options;
+    const device = book.device.memory();
+    const held = Object.values(device.held).reduce((sum, bytes) => sum + bytes, 0);
+    const size = handles.reduce((bytes, handle) => bytes + handle.sizeBytes, 0);
+    const others = Math.max(0, device.totalBytes - device.freeBytes - held);
+    const advice =
+      fallback === undefined
+        ? 'Shorten the text, close other programs that use the device, or compute on the processor (compute.device=CPU).'
+        : `Allow the cheaper way (${fallback}) with compute.oom_fallback=true, shorten the text, or compute on the processor (compute.device=CPU).`;
+    return new StudioError(
+      'out_of_device_memory',
+      `${book.id} ran out of memory in "${name}" ${attempts === 1 ? 'once' : `${attempts} times`}: of ${mib(device.totalBytes)} MiB, other programs hold ${mib(others)}; the stage wants ${mib(size)} MiB of weights (partly is enough) and ${mib(memory)} MiB of working memory. ${advice}`,
+      {
+        params: {
+          device: book.id,
+          stage: name,
+          attempts,
+          total_mb: mib(device.totalBytes),
+          others_mb: mib(others),
+          weights_mb: mib(size),
+          working_mb: mib(memory),
+        },
+        retryable: true,
+        detail: cause instanceof Error ? cause.message : String(cause),
+        cause,
+      },
+    );
+  }
+
+  #report(change: { [K in keyof StageProgress]?: StageProgress[K] | undefined }): void {
+    const next = { ...this.#progress };
+    if (change.stage !== undefined) next.stage = change.stage;
+    if (change.state !== undefined) next.state = change.state;
+    next.fraction = Math.max(next.fraction, change.fraction ?? 0);
+    next.chunksDone = change.chunksDone ?? next.chunksDone;
+    next.chunksTotal = change.chunksTotal ?? next.chunksTotal;
+    this.#progress = next;
+    this.#options.onProgress?.(next);
+  }
+}
