@@ -130,19 +130,23 @@ export class RealFft {
     const out = this.#out;
     this.#fft.forward(signal, out);
     const half = size / 2;
-    for (let k = 0, mirror = half; k <= half; k++, mirror--) {
-      const a = 2 * (k === half ? 0 : k);
-      const b = 2 * (mirror === half ? 0 : mirror);
-      const ar = out[a]!;
-      const ai = out[a + 1]!;
-      const br = out[b]!;
-      const bi = -out[b + 1]!;
-      const or = (ai - bi) / 2;
-      const oi = (br - ar) / 2;
+    re[0] = out[0]! + out[1]!;
+    re[half] = out[0]! - out[1]!;
+    im[0] = 0;
+    im[half] = 0;
+    for (let k = 1, mirror = half - 1; k <= mirror; k++, mirror--) {
+      const evenRe = (out[2 * k]! + out[2 * mirror]!) / 2;
+      const evenIm = (out[2 * k + 1]! - out[2 * mirror + 1]!) / 2;
+      const oddRe = (out[2 * k + 1]! + out[2 * mirror + 1]!) / 2;
+      const oddIm = (out[2 * mirror]! - out[2 * k]!) / 2;
       const cos = this.#cos[k]!;
       const sin = this.#sin[k]!;
-      re[k] = (ar + br) / 2 + or * cos + oi * sin;
-      im[k] = (ai + bi) / 2 + oi * cos - or * sin;
+      const turnedRe = oddRe * cos + oddIm * sin;
+      const turnedIm = oddIm * cos - oddRe * sin;
+      re[k] = evenRe + turnedRe;
+      im[k] = evenIm + turnedIm;
+      re[mirror] = evenRe - turnedRe;
+      im[mirror] = turnedIm - evenIm;
     }
   }
 
@@ -166,20 +170,21 @@ export class RealFft {
       return;
     }
     const half = size / 2;
-    for (let k = 0, mirror = half; k < half; k++, mirror--) {
-      const ends = k === 0;
-      const ar = re[k]!;
-      const ai = ends ? 0 : im[k]!;
-      const br = re[mirror]!;
-      const bi = ends ? 0 : -im[mirror]!;
-      const dr = (ar - br) / 2;
-      const di = (ai - bi) / 2;
+    data[0] = (re[0]! + re[half]!) / 2;
+    data[1] = (re[0]! - re[half]!) / 2;
+    for (let k = 1, mirror = half - 1; k <= mirror; k++, mirror--) {
+      const evenRe = (re[k]! + re[mirror]!) / 2;
+      const evenIm = (im[k]! - im[mirror]!) / 2;
+      const turnedRe = (re[k]! - re[mirror]!) / 2;
+      const turnedIm = (im[k]! + im[mirror]!) / 2;
       const cos = this.#cos[k]!;
       const sin = this.#sin[k]!;
-      const or = dr * cos - di * sin;
-      const oi = dr * sin + di * cos;
-      data[2 * k] = (ar + br) / 2 - oi;
-      data[2 * k + 1] = (ai + bi) / 2 + or;
+      const oddRe = turnedRe * cos - turnedIm * sin;
+      const oddIm = turnedRe * sin + turnedIm * cos;
+      data[2 * k] = evenRe - oddIm;
+      data[2 * k + 1] = evenIm + oddRe;
+      data[2 * mirror] = evenRe + oddIm;
+      data[2 * mirror + 1] = oddRe - evenIm;
     }
     this.#fft.inverse(data, this.#out);
     signal.set(this.#out);

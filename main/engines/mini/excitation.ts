@@ -1,3 +1,5 @@
+import { fastSin } from '../../audio/fast-math.ts';
+
 /** Pitch and voicing of an utterance, one value per frame. */
 export interface PitchTrack {
   /** Natural logarithm of the pitch in Hz, as it shall sound; `[frames]`. */
@@ -111,7 +113,7 @@ export class Excitation {
 
 /** cos(phase) + cos(2 phase) + ... + cos(count phase). */
 function cosineSum(count: number, phase: number): number {
-  const half = Math.sin(phase / 2);
+  const half = fastSin(phase / 2);
   if (Math.abs(half) < 1e-6) return count;
-  return 0.5 * (Math.sin((count + 0.5) * phase) / half - 1);
+  return 0.5 * (fastSin((count + 0.5) * phase) / half - 1);
 }

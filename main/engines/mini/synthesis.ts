@@ -1,3 +1,4 @@
+import { fastCos, fastExp, fastSin } from '../../audio/fast-math.ts';
 import { RealFft } from '../../audio/fft.ts';
 import { OverlapAdd } from '../../audio/overlap-add.ts';
 import { makeWindow } from '../../audio/windows.ts';
@@ -151,10 +152,10 @@ export class Synthesis {
     const { log_magnitude_max: most } = config.vocoder;
     const { re, im } = this;
     for (let k = 0; k < fft.bins; k++) {
-      const magnitude = Math.exp(Math.min(head[row + k]!, most));
+      const magnitude = fastExp(Math.min(head[row + k]!, most));
       const phase = head[row + fft.bins + k]!;
-      const cos = magnitude * Math.cos(phase);
-      const sin = magnitude * Math.sin(phase);
+      const cos = magnitude * fastCos(phase);
+      const sin = magnitude * fastSin(phase);
       const real = re[k]!;
       re[k] = real * cos - im[k]! * sin;
       im[k] = real * sin + im[k]! * cos;
