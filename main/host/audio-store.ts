@@ -43,15 +43,19 @@ export class JobAudio {
     return this.#tail;
   }
 
-  /** Blocks in order, at most 64 Ki samples each when they come from the file. */
-  async *read(): AsyncGenerator<Float32Array> {
+  /** What is there now from sample `from` on: blocks in order, of at most 64 Ki samples when they come from the file. */
+  async *read(from = 0): AsyncGenerator<Float32Array> {
     await this.#tail;
     if (!this.#file) {
-      yield* this.#chunks;
+      let end = 0;
+      for (const chunk of [...this.#chunks]) {
+        end += chunk.length;
+        if (end > from) yield chunk.subarray(Math.max(0, chunk.length - (end - from)));
+      }
       return;
     }
     const total = this.#samples;
-    for (let start = 0; start < total; ) {
+    for (let start = from; start < total; ) {
       const wanted = Math.min(blockSamples, total - start);
       const block = new Float32Array(wanted);
       const bytes = new Uint8Array(block.buffer);

@@ -1,0 +1,41 @@
+import { languageOf, Messages } from './messages.ts';
+import { brokenPipeExit, isBrokenPipe, run } from './run.ts';
+
+const abort = new AbortController();
+const messages = new Messages(languageOf(process.env, Intl.DateTimeFormat().resolvedOptions().locale));
+let endedBy: number | null = null;
+
+/** The first signal stops the work and tidies up, the second ends at once. */
+function stop(exit: number): void {
+  if (endedBy !== null) process.exit(endedBy);
+  endedBy = exit;
+  if (process.stderr.isTTY) process.stderr.write(`\n${messages.get('cancelling')}\n`);
+  abort.abort();
+}
+
+process.on('SIGINT', () => stop(130));
+process.on('SIGTERM', () => stop(143));
+process.on('SIGHUP', () => stop(129));
+
+// Whoever read our output has gone: stop computing, say nothing.
+process.stdout.on('error', (error) => {
+  if (!isBrokenPipe(error)) throw error;
+  endedBy ??= brokenPipeExit;
+  abort.abort(error);
+});
+process.stderr.on('error', () => {});
+
+// npm starts its scripts in the package's folder; names are relative to where the person is.
+const { npm_lifecycle_event: script, INIT_CWD: whereTyped } = process.env;
+const cwd = (script === 'say' || script === 'mizuoto') && whereTyped ? whereTyped : process.cwd();
+
+const exit = await run(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd,
+  messages,
+  signal: abort.signal,
+});
+process.exitCode = endedBy ?? exit;

@@ -1,0 +1,52 @@
+import type { MessageKey } from './messages.en.ts';
+
+export interface OptionSpec {
+  type: 'string' | 'boolean';
+  short?: string;
+  multiple?: boolean;
+}
+
+export interface CommandSpec {
+  options: Record<string, OptionSpec>;
+  /** Most arguments beside options; default 0. */
+  arguments?: number;
+  help: MessageKey;
+}
+
+const common: Record<string, OptionSpec> = {
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean', short: 'q' },
+  verbose: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+};
+
+/** Every command with its options: parsing, nearest names and help all read this. */
+export const commands = {
+  say: {
+    options: {
+      ...common,
+      file: { type: 'string', short: 'f' },
+      out: { type: 'string', short: 'o' },
+      engine: { type: 'string', short: 'e' },
+      voice: { type: 'string', short: 'v' },
+      seed: { type: 'string' },
+      speed: { type: 'string' },
+      pitch: { type: 'string' },
+      setting: { type: 'string', short: 's', multiple: true },
+      encoding: { type: 'string' },
+      stream: { type: 'boolean' },
+    },
+    arguments: Number.POSITIVE_INFINITY,
+    help: 'helpSay',
+  },
+  engines: { options: common, help: 'helpEngines' },
+  voices: { options: { ...common, engine: { type: 'string', short: 'e' } }, help: 'helpVoices' },
+  devices: { options: common, help: 'helpDevices' },
+  runtime: { options: common, help: 'helpRuntime' },
+  settings: { options: common, arguments: Number.POSITIVE_INFINITY, help: 'helpSettings' },
+  help: { options: common, arguments: 1, help: 'helpHelp' },
+  version: { options: common, help: 'helpVersion' },
+} as const satisfies Record<string, CommandSpec>;
+
+export type CommandName = keyof typeof commands;
+export const commandNames = Object.keys(commands) as CommandName[];

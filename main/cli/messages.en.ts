@@ -1,0 +1,140 @@
+/** Everything that the command line says, in English. Errors carry their own English sentence; see messages.ts. */
+export const en = {
+  didYouMean: 'Did you mean "{near}"?',
+  seeHelp: 'See "mizuoto help".',
+  unknownCommand: 'There is no command "{name}".',
+  unknownTopic: 'There is no help on "{name}".',
+  unknownOption: 'The command "{command}" has no option {option}.',
+  textWithDash: 'Text that begins with a dash goes after "--": mizuoto say -- "{text}".',
+  optionNeedsValue: 'The option {option} needs a value.',
+  optionTakesNoValue: 'The option {option} takes no value.',
+  optionTwice: 'The option {option} is given twice.',
+  optionNotNumber: 'The option {option} takes a number; "{value}" is none.',
+  optionNotWhole: 'The option {option} takes a whole number from {low} to {high}; "{value}" is none.',
+  optionNotPositive: 'The option {option} takes a number above 0; "{value}" is none.',
+  optionNotOneOf: 'The option {option} takes one of {known}; "{value}" is none of them.',
+  settingNeedsEquals: '"{value}" is not a setting: write key=value, for example compute.vram_mode=low.',
+  tooManyArguments: 'The command "{command}" does not take "{argument}".',
+  settingsNeedsAction: 'Say what to do with the settings: get, set or reset.',
+  settingsNeedsKeys: 'Name at least one setting: mizuoto settings {action} {example}.',
+  twoTexts: 'The text is given twice: as an argument and by --file. Choose one.',
+  jsonAndStdout:
+    '--json and --out - both want the standard output. Write the audio to a file, or leave --json out.',
+  streamNeedsStdout: '--stream writes to the standard output and cannot be used with --out {path}.',
+  wavToTerminal:
+    'A WAV file on a terminal is only noise. Send it to a program or a file: mizuoto say ... --out - | aplay',
+  noText: 'There is no text to speak. Give it as an argument, with --file, or through a pipe.',
+  fileNotFound: 'The text file "{path}" does not exist. Check the name.',
+  fileIsFolder: '"{path}" is a folder, not a text file. Name a file in it.',
+  fileUnreadable: 'The text file "{path}" cannot be read ({reason}). Check its permissions.',
+  fileNotText: '{path} is not UTF-8 text: byte {position} cannot be read. Save it as UTF-8 and try again.',
+  fileTooLong: '{path} holds more than {limit} bytes, too much for one request. Split it into several files.',
+  argumentNotText:
+    'A part of the text cannot be read (U+FFFD at position {position}): is the terminal set to UTF-8?',
+  standardInput: 'the standard input',
+  warning: 'warning: {message}',
+  hintCode: '({code})',
+  cancelling: 'Stopping... (Ctrl-C again ends at once)',
+  saved: '{file}: {seconds} s of speech at {rate} Hz, {speed}x real time, seed {seed}.',
+  savedStdout: '{seconds} s of speech at {rate} Hz, {speed}x real time, seed {seed}.',
+  stateWaiting: 'waiting',
+  stateLoading: 'loading',
+  stateRunning: 'speaking',
+  stateStopping: 'stopping',
+  progressParts: '{done}/{total} parts',
+  progressLeft: '{time} left',
+  builtIn: 'built in',
+  columnEngine: 'ENGINE',
+  columnName: 'NAME',
+  columnLanguages: 'LANGUAGES',
+  columnVoices: 'VOICES',
+  columnSize: 'SIZE',
+  columnLicence: 'LICENCE',
+  columnVoice: 'VOICE',
+  columnLanguage: 'LANGUAGE',
+  columnDescription: 'DESCRIPTION',
+  columnDevice: 'DEVICE',
+  columnKind: 'KIND',
+  columnFree: 'FREE',
+  columnTotal: 'TOTAL',
+  columnUsed: 'USED',
+  columnWhy: 'WHY',
+  yes: 'yes',
+  no: 'no',
+  runtimeModels: 'Models',
+  runtimeNoModels: 'No model is loaded.',
+  runtimeDevices: 'Devices',
+  runtimeHost:
+    'Memory of this computer: {free} of {total} free; this process holds {process}, {pinned} of it pinned.',
+  runtimeModel:
+    '{name} on {device}: {state}, {loaded} of {size} on the device, {streamed} streamed, {host} on the host.',
+  runtimePartial: '{component}: {loaded} of {size} MiB, because: {reason}.',
+  runtimePolicy: 'Memory policy',
+  settingChanged: '{key} = {value}',
+  settingsPath: 'Changed settings are marked with *. "mizuoto help settings" says how to change them.',
+  helpMain: `mizuoto {version}: turns text into speech on this computer.
+
+  mizuoto say TEXT            speak, and save a WAV file
+  mizuoto engines             engines that can speak
+  mizuoto voices              their voices
+  mizuoto devices             devices that can compute
+  mizuoto runtime             devices, loaded models and the memory policy
+  mizuoto settings            read and change settings
+  mizuoto help TOPIC          more on a command, or: exit-codes
+  mizuoto version             versions of the parts
+
+All take --json for programs and --quiet for silence on the side.`,
+  helpSay: `mizuoto say TEXT            speak a text and save it as a WAV file
+mizuoto say --file book.txt --out book.wav
+echo "Good morning." | mizuoto say --out - | aplay
+
+  -f, --file FILE         the text is in this file (UTF-8); - is the standard input
+  -o, --out FILE          where to save; - is the standard output; default: a new name in this folder
+  -e, --engine ENGINE     default: mini
+  -v, --voice VOICE       default: the engine's first
+      --seed N            same seed, same bytes; default: a new one, which is printed
+      --speed X           1 is as the voice speaks, 2 twice as fast
+      --pitch X           1 is as the voice speaks
+  -s, --setting KEY=VALUE a setting for this request alone; may be repeated
+      --encoding E        pcm16 (default), pcm24, pcm32 or float32
+      --stream            audio to the standard output as soon as it exists, in a WAV without a length
+      --json              one JSON object on the standard output: file, seconds, sample_rate, seed, rtf, engine,
+                          applied, meta, warnings; or error
+  -q, --quiet             no progress, no summary, no warnings
+      --verbose           the log, and the details of errors
+
+Any length of text takes the same memory. Ctrl-C stops and leaves no half-written file.`,
+  helpEngines: `mizuoto engines [--json]
+
+Lists the engines that can speak here: id, languages, number of voices, size and licence.`,
+  helpVoices: `mizuoto voices [--engine ENGINE] [--json]
+
+Lists the voices of all engines, or of one.`,
+  helpDevices: `mizuoto devices [--json]
+
+Lists the devices that can compute, their memory, and which are used, with the reason.`,
+  helpRuntime: `mizuoto runtime [--json]
+
+Shows devices, loaded models with the reason where one is only partly on its device, and the memory policy.`,
+  helpSettings: `mizuoto settings get [KEY]           all settings, or one
+mizuoto settings set KEY=VALUE...    change; all or nothing
+mizuoto settings reset KEY...        back to the default
+
+  --json    as a JSON object
+
+Values are JSON or plain text: compute.threads=2, compute.vram_mode=low, compute.vram_limit_mb=null.
+For one request alone: mizuoto say ... --setting KEY=VALUE.`,
+  helpHelp: `mizuoto help [COMMAND | exit-codes]
+
+Explains a command, or lists the exit codes.`,
+  helpVersion: `mizuoto version [--json]
+
+Prints the versions of Mizuoto, ggml and Node.`,
+  helpExitCodes: `Exit codes, and the error codes behind them ("code" in --json):
+
+{table}
+
+  141  the program that read our output closed it`,
+} as const;
+
+export type MessageKey = keyof typeof en;

@@ -1,0 +1,53 @@
+import { type ErrorCode, StudioError } from '../contract/index.ts';
+import { en, type MessageKey } from './messages.en.ts';
+import { zhCN, zhErrors } from './messages.zh-CN.ts';
+
+export type Language = 'en' | 'zh-CN';
+export type Params = Record<string, string | number>;
+
+/** Chinese where the locale says so; everything else reads English. */
+export function languageOf(env: NodeJS.ProcessEnv, systemLocale: string): Language {
+  const locale = env.LC_ALL || env.LC_MESSAGES || env.LANG || systemLocale;
+  return /^zh\b|^zh[_-]/i.test(locale) ? 'zh-CN' : 'en';
+}
+
+/** Fill `{name}` places. Null when a name is missing. */
+export function fill(template: string, params: Params): string | null {
+  let complete = true;
+  const text = template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    if (Object.hasOwn(params, name)) return String(params[name]);
+    complete = false;
+    return whole;
+  });
+  return complete ? text : null;
+}
+
+export class Messages {
+  constructor(readonly language: Language) {}
+
+  get(key: MessageKey, params: Params = {}): string {
+    const template = this.language === 'zh-CN' ? zhCN[key] : en[key];
+    const text = fill(template, params);
+    if (text === null) throw new Error(`The message ${key} lacks one of its values.`);
+    return text;
+  }
+
+  /** The sentence of an error in the person's language; English where a code's sentence does not fit it. */
+  error(error: StudioError): string {
+    if (this.language === 'en') return error.message;
+    if (error instanceof CommandError) return this.get(error.key, error.values);
+    return fill(zhErrors[error.code], error.params) ?? error.message;
+  }
+}
+
+/** An error of the command line itself: its sentence is in the catalogue. */
+export class CommandError extends StudioError {
+  constructor(
+    code: ErrorCode,
+    readonly key: MessageKey,
+    readonly values: Params = {},
+    options: { cause?: unknown } = {},
+  ) {
+    super(code, new Messages('en').get(key, values), { params: values, cause: options.cause });
+  }
+}

@@ -1,0 +1,176 @@
+import type { ErrorCode } from '../contract/index.ts';
+import type { MessageKey } from './messages.en.ts';
+
+export const zhCN: Record<MessageKey, string> = {
+  didYouMean: '您是不是想用“{near}”?',
+  seeHelp: '请看“mizuoto help”。',
+  unknownCommand: '没有“{name}”这个命令。',
+  unknownTopic: '没有关于“{name}”的帮助。',
+  unknownOption: '命令“{command}”没有选项 {option}。',
+  textWithDash: '以短横线开头的文本请放在“--”之后:mizuoto say -- "{text}"。',
+  optionNeedsValue: '选项 {option} 需要一个值。',
+  optionTakesNoValue: '选项 {option} 不带值。',
+  optionTwice: '选项 {option} 给了两次。',
+  optionNotNumber: '选项 {option} 需要数字,“{value}”不是数字。',
+  optionNotWhole: '选项 {option} 需要 {low} 到 {high} 之间的整数,“{value}”不符合。',
+  optionNotPositive: '选项 {option} 需要大于 0 的数字,“{value}”不符合。',
+  optionNotOneOf: '选项 {option} 只能是 {known} 之一,“{value}”不在其中。',
+  settingNeedsEquals: '“{value}”不是设置:请写成 键=值,例如 compute.vram_mode=low。',
+  tooManyArguments: '命令“{command}”不接受“{argument}”。',
+  settingsNeedsAction: '请说明要对设置做什么:get、set 或 reset。',
+  settingsNeedsKeys: '请至少写一项设置:mizuoto settings {action} {example}。',
+  twoTexts: '文本给了两次:一次是参数,一次是 --file。请只用一种。',
+  jsonAndStdout: '--json 和 --out - 都要用标准输出。请把音频写入文件,或去掉 --json。',
+  streamNeedsStdout: '--stream 写到标准输出,不能与 --out {path} 同用。',
+  wavToTerminal: '在终端上输出 WAV 只会是乱码。请交给程序或文件:mizuoto say ... --out - | aplay',
+  noText: '没有可朗读的文本。请用参数、--file 或管道给出文本。',
+  fileNotFound: '文本文件“{path}”不存在,请检查文件名。',
+  fileIsFolder: '“{path}”是文件夹,不是文本文件。请指定其中的一个文件。',
+  fileUnreadable: '文本文件“{path}”无法读取({reason}),请检查权限。',
+  fileNotText: '{path} 不是 UTF-8 文本:第 {position} 个字节无法解读。请另存为 UTF-8 后再试。',
+  fileTooLong: '{path} 超过 {limit} 字节,一次请求放不下。请分成几个文件。',
+  argumentNotText: '文本中有无法解读的部分(第 {position} 个字符是 U+FFFD):终端的编码是 UTF-8 吗?',
+  standardInput: '标准输入',
+  warning: '警告:{message}',
+  hintCode: '({code})',
+  cancelling: '正在停止……(再按一次 Ctrl-C 立即结束)',
+  saved: '{file}:{seconds} 秒语音,{rate} Hz,{speed} 倍实时速度,种子 {seed}。',
+  savedStdout: '{seconds} 秒语音,{rate} Hz,{speed} 倍实时速度,种子 {seed}。',
+  stateWaiting: '排队中',
+  stateLoading: '加载中',
+  stateRunning: '生成中',
+  stateStopping: '停止中',
+  progressParts: '第 {done}/{total} 段',
+  progressLeft: '剩余 {time}',
+  builtIn: '内置',
+  columnEngine: '引擎',
+  columnName: '名称',
+  columnLanguages: '语言',
+  columnVoices: '声音数',
+  columnSize: '大小',
+  columnLicence: '许可证',
+  columnVoice: '声音',
+  columnLanguage: '语言',
+  columnDescription: '说明',
+  columnDevice: '设备',
+  columnKind: '类型',
+  columnFree: '可用',
+  columnTotal: '总量',
+  columnUsed: '使用',
+  columnWhy: '原因',
+  yes: '是',
+  no: '否',
+  runtimeModels: '模型',
+  runtimeNoModels: '没有已加载的模型。',
+  runtimeDevices: '设备',
+  runtimeHost: '本机内存:共 {total},可用 {free};本进程占用 {process},其中锁页 {pinned}。',
+  runtimeModel: '{name}({device}):{state},共 {size},设备上 {loaded},流式加载 {streamed},主机内存 {host}。',
+  runtimePartial: '{component}:共 {size} MiB,已加载 {loaded} MiB,原因:{reason}。',
+  runtimePolicy: '显存策略',
+  settingChanged: '{key} = {value}',
+  settingsPath: '带 * 的是已更改的设置。修改方法见“mizuoto help settings”。',
+  helpMain: `mizuoto {version}:在本机把文本变成语音。
+
+  mizuoto say 文本            朗读并保存为 WAV 文件
+  mizuoto engines             可用的引擎
+  mizuoto voices              引擎的声音
+  mizuoto devices             可用于计算的设备
+  mizuoto runtime             设备、已加载的模型和显存策略
+  mizuoto settings            查看和修改设置
+  mizuoto help 主题           某个命令的详情,或:exit-codes
+  mizuoto version             各部分的版本
+
+所有命令都可加 --json(供程序使用)和 --quiet(不输出旁注)。`,
+  helpSay: `mizuoto say 文本            朗读文本并保存为 WAV 文件
+mizuoto say --file book.txt --out book.wav
+echo "Good morning." | mizuoto say --out - | aplay
+
+  -f, --file 文件         文本在此文件中(UTF-8);- 表示标准输入
+  -o, --out 文件          保存到哪里;- 表示标准输出;默认在当前文件夹用新文件名
+  -e, --engine 引擎       默认:mini
+  -v, --voice 声音        默认:引擎的第一个声音
+      --seed N            种子相同则结果逐字节相同;默认取新种子并显示
+      --speed X           1 为声音本来的速度,2 为两倍
+      --pitch X           1 为声音本来的音高
+  -s, --setting 键=值     只对本次请求有效的设置;可重复
+      --encoding E        pcm16(默认)、pcm24、pcm32 或 float32
+      --stream            一有音频就写到标准输出,WAV 头不含长度
+      --json              在标准输出打印一个 JSON 对象:file、seconds、sample_rate、seed、rtf、engine、
+                          applied、meta、warnings;或 error
+  -q, --quiet             不显示进度、摘要和警告
+      --verbose           显示日志和错误详情
+
+文本再长,占用的内存也不变。按 Ctrl-C 停止,不会留下写了一半的文件。`,
+  helpEngines: `mizuoto engines [--json]
+
+列出可用的引擎:标识、语言、声音数、大小和许可证。`,
+  helpVoices: `mizuoto voices [--engine 引擎] [--json]
+
+列出所有引擎或某个引擎的声音。`,
+  helpDevices: `mizuoto devices [--json]
+
+列出可用于计算的设备、它们的内存,以及是否使用和原因。`,
+  helpRuntime: `mizuoto runtime [--json]
+
+显示设备、已加载的模型(部分加载时说明原因)和显存策略。`,
+  helpSettings: `mizuoto settings get [键]            全部设置,或其中一项
+mizuoto settings set 键=值...        修改;要么全部生效,要么都不变
+mizuoto settings reset 键...         恢复默认值
+
+  --json    以 JSON 对象输出
+
+值可以是 JSON 或普通文本:compute.threads=2、compute.vram_mode=low、compute.vram_limit_mb=null。
+只对一次请求有效:mizuoto say ... --setting 键=值。`,
+  helpHelp: `mizuoto help [命令 | exit-codes]
+
+说明一个命令,或列出退出码。`,
+  helpVersion: `mizuoto version [--json]
+
+显示 Mizuoto、ggml 和 Node 的版本。`,
+  helpExitCodes: `退出码,以及对应的错误代码(--json 里的“code”):
+
+{table}
+
+  141  读取我们输出的程序已关闭`,
+};
+
+/**
+ * One sentence per error code. A sentence whose names are not all known for an error is not used; the English one is
+ * shown then. See messages.ts.
+ */
+export const zhErrors: Record<ErrorCode, string> = {
+  invalid_request: '请求无效({call} {field}):{reason}。',
+  unknown_engine: '没有名为“{engine}”的引擎。可用的有:{known}。',
+  unknown_voice: '引擎“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
+  unknown_setting: '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
+  invalid_setting: '{key} 不能是 {value},可以是:{expected}。',
+  contradictory_settings: '{first} 与 {second} 互相矛盾,请修改其中一项。',
+  text_empty: '没有可朗读的文本,请至少给出一个词。',
+  text_not_speakable: '这个声音读不了这段文本。请换一个声音或引擎,或改写文本。',
+  text_too_long: '文本超过 {limit} 个字符,请分成几次请求。',
+  text_malformed: '文本第 {position} 个字符处有损坏的内容({kind})。请另存为 UTF-8 文本后再试。',
+  file_not_found: '文件“{path}”不存在,请检查文件名。',
+  file_unreadable: '文件“{path}”无法读取,请检查权限。',
+  file_not_text: '“{path}”不是文本文件。请另存为 UTF-8 文本后再试。',
+  output_not_writable: '无法写入“{path}”。请检查权限,或换一个位置。',
+  disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
+  checkpoint_missing: '缺少模型文件“{file}”。请重新安装该模型。',
+  checkpoint_invalid: '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
+  checkpoint_mismatch: '模型文件“{file}”与引擎不符。请重新安装该模型。',
+  weights_not_finite: '模型权重“{tensor}”中含有无效数字。请重新安装该模型。',
+  device_not_found: '没有设备“{device}”。可用的有:{known}。',
+  out_of_device_memory:
+    '设备内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序,或用 compute.vram_mode=low。',
+  out_of_host_memory: '本机内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序后再试。',
+  device_lost: '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
+  backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',
+  weight_not_placed: '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',
+  wait_timeout: '等待超过 {seconds} 秒仍未得到“{path}”。请关闭其他 Mizuoto 后再试。',
+  job_not_found: '没有任务 {job_id}:它不在这里启动,或已太久远。',
+  job_failed: '引擎“{engine}”算出的结果不是音频。请换一个设备;如仍失败,模型文件可能已损坏。',
+  cancelled: '已取消,没有保存任何内容。',
+  host_unreachable: '引擎主机没有响应。请重新启动 Mizuoto。',
+  host_crashed: '引擎主机在工作时崩溃了,请再试一次。',
+  forbidden: '不允许这样做。',
+  internal: 'Mizuoto 内部出错。加 --verbose 可看详情;再试一次也许有用。',
+};

@@ -1,0 +1,162 @@
+import { join, resolve } from 'node:path';
+import { type CallInput, type SpeakResult, StudioError } from '../contract/index.ts';
+import { HostClient } from '../host/client.ts';
+import { studioFolders } from '../settings/paths.ts';
+import { isSettingKey, parseSetting, unknownSetting } from '../settings/resolve.ts';
+import { clip, oneOf, type Parsed, positiveNumber, wholeNumber } from './arguments.ts';
+import { type AudioOutput, FileOutput, freeName, StdoutOutput, StreamOutput } from './audio-output.ts';
+import { CommandError } from './messages.ts';
+import { ProgressBar } from './progress.ts';
+import { print, printJson, remark, type Surroundings } from './terminal.ts';
+import { readText } from './text-input.ts';
+
+const encodings = ['pcm16', 'pcm24', 'pcm32', 'float32'] as const;
+type Encoding = (typeof encodings)[number];
+
+/** `mizuoto say`: one request from text to file. */
+export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
+  const request = readRequest(parsed);
+  const encoding: Encoding = oneOf('--encoding', parsed.strings.encoding, encodings) ?? 'pcm16';
+  const target = chooseTarget(parsed, around);
+  const text = await readText(parsed, around);
+  const output = await target.prepare();
+  const warnings: string[] = [];
+  const client = new HostClient({ keepAudio: false });
+  client.on('log.line', ({ level, message }) => {
+    if (level === 'info' && !around.verbose) return;
+    if (level === 'warning') warnings.push(message);
+    remark(around, level === 'warning' ? around.messages.get('warning', { message }) : message);
+  });
+  try {
+    const result = await speak(client, { ...request, text }, { output, encoding }, around);
+    await report(result, target, [...warnings, ...result.warnings], around);
+  } catch (error) {
+    await output.abort();
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+async function speak(
+  client: HostClient,
+  request: CallInput<'speak'>,
+  { output, encoding }: { output: AudioOutput; encoding: Encoding },
+  around: Surroundings,
+): Promise<SpeakResult> {
+  const bar = new ProgressBar(around);
+  const stream = client.speak(request, { signal: around.signal });
+  stream.onProgress((progress) => bar.update(progress));
+  let opened = false;
+  try {
+    for await (const { samples, sample_rate } of stream) {
+      if (!opened) await output.open({ sampleRate: sample_rate, encoding });
+      opened = true;
+      await output.append(samples);
+    }
+    const result = await stream.result;
+    // Text whose every sound is empty still is a finished request: a WAV file without samples.
+    if (!opened) await output.open({ sampleRate: result.sample_rate, encoding });
+    if (around.signal.aborted) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
+    await output.finish();
+    return result;
+  } finally {
+    bar.clear();
+  }
+}
+
+function readRequest({ strings, lists }: Parsed): Omit<CallInput<'speak'>, 'text'> {
+  const speed = positiveNumber('--speed', strings.speed);
+  const pitch = positiveNumber('--pitch', strings.pitch);
+  const seed = wholeNumber('--seed', strings.seed, 0, 2 ** 32 - 1);
+  return {
+    source: 'cli',
+    settings: Object.fromEntries((lists.setting ?? []).map(readSetting)),
+    ...(strings.engine === undefined ? {} : { engine: strings.engine }),
+    ...(strings.voice === undefined ? {} : { voice: strings.voice }),
+    ...(speed === undefined ? {} : { speed }),
+    ...(pitch === undefined ? {} : { pitch }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+/** `key=value`: the value is JSON where that fits the setting, else the text as it stands. */
+export function readSetting(assignment: string): [string, unknown] {
+  const equals = assignment.indexOf('=');
+  if (equals < 1)
+    throw new CommandError('invalid_request', 'settingNeedsEquals', { value: clip(assignment) });
+  const key = assignment.slice(0, equals).trim();
+  const text = assignment.slice(equals + 1).trim();
+  if (!isSettingKey(key)) throw unknownSetting(key);
+  let value: unknown = text;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return [key, parseSetting(key, text)];
+  }
+  try {
+    return [key, parseSetting(key, value)];
+  } catch (error) {
+    try {
+      return [key, parseSetting(key, text)];
+    } catch {
+      throw error;
+    }
+  }
+}
+
+interface Target {
+  /** As the person wrote it; `-` is the standard output. */
+  file: string;
+  prepare(): Promise<AudioOutput>;
+}
+
+function chooseTarget(parsed: Parsed, around: Surroundings): Target {
+  const streamed = parsed.flags.has('stream');
+  const file = parsed.strings.out ?? (streamed ? '-' : freeName(around.cwd));
+  if (file === '-') {
+    if (around.json) throw new CommandError('invalid_request', 'jsonAndStdout');
+    if (around.stdout.isTTY) throw new CommandError('output_not_writable', 'wavToTerminal');
+    const folder = join(studioFolders(around.env).cache, 'audio');
+    const output = streamed
+      ? new StreamOutput(around.stdout, folder)
+      : new StdoutOutput(around.stdout, folder);
+    return { file, prepare: async () => output };
+  }
+  if (streamed) throw new CommandError('invalid_request', 'streamNeedsStdout', { path: clip(file) });
+  return { file, prepare: () => FileOutput.prepare(resolve(around.cwd, file)) };
+}
+
+async function report(
+  result: SpeakResult,
+  target: Target,
+  warnings: string[],
+  around: Surroundings,
+): Promise<void> {
+  for (const message of result.warnings) remark(around, around.messages.get('warning', { message }));
+  if (around.json) {
+    const { seconds, sample_rate, seed, rtf, engine, voice, applied, meta } = result;
+    await printJson(around, {
+      file: target.file,
+      seconds,
+      sample_rate,
+      seed,
+      rtf,
+      engine,
+      voice,
+      applied,
+      meta,
+      warnings,
+    });
+    return;
+  }
+  const values = {
+    seconds: result.seconds.toFixed(1),
+    rate: result.sample_rate,
+    speed: result.rtf > 0 ? (1 / result.rtf).toFixed(1) : '-',
+    seed: result.seed,
+  };
+  if (target.file === '-') remark(around, around.messages.get('savedStdout', values));
+  else if (around.quiet) await print(around, target.file);
+  else await print(around, around.messages.get('saved', { file: target.file, ...values }));
+}

@@ -1,0 +1,95 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { maxTextLength } from '../contract/index.ts';
+import type { Parsed } from './arguments.ts';
+import { CommandError } from './messages.ts';
+import type { Surroundings } from './terminal.ts';
+
+/** A text of the longest length in UTF-8 at its widest. */
+const maxBytes = maxTextLength * 3;
+
+/** The text to speak: arguments, `--file F`, or the standard input when it is a pipe or asked for by `-`. */
+export async function readText(parsed: Parsed, { stdin, messages, cwd }: Surroundings): Promise<string> {
+  const { positionals, strings } = parsed;
+  const given = positionals.join(' ');
+  if (strings.file !== undefined && positionals.length > 0)
+    throw new CommandError('invalid_request', 'twoTexts');
+  if (
+    strings.file === '-' ||
+    given === '-' ||
+    (strings.file === undefined && positionals.length === 0 && !stdin.isTTY)
+  ) {
+    return decode(await collect(stdin, messages.get('standardInput')), messages.get('standardInput'));
+  }
+  if (strings.file !== undefined) return readTextFile(strings.file, cwd);
+  if (positionals.length === 0) throw new CommandError('text_empty', 'noText');
+  // Node puts U+FFFD where an argument's bytes are not UTF-8: nobody means to speak it.
+  const broken = given.indexOf('\ufffd');
+  if (broken >= 0) throw new CommandError('text_malformed', 'argumentNotText', { position: broken + 1 });
+  return given;
+}
+
+async function readTextFile(path: string, folder: string): Promise<string> {
+  try {
+    const file = resolve(folder, path);
+    const info = await stat(file);
+    if (info.isDirectory()) throw new CommandError('file_unreadable', 'fileIsFolder', { path: shown(path) });
+    return decode(await collect(createReadStream(file), `"${path}"`), `"${path}"`);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    const values = { path: shown(path), reason };
+    if (reason === 'ENOENT' || reason === 'ENOTDIR')
+      throw new CommandError('file_not_found', 'fileNotFound', values);
+    throw new CommandError('file_unreadable', 'fileUnreadable', values, { cause: error });
+  }
+}
+
+const shown = (path: string): string => path.replaceAll('\0', '\\0');
+
+async function collect(stream: NodeJS.ReadableStream, path: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const buffer = Buffer.from(chunk);
+    chunks.push(buffer);
+    bytes += buffer.length;
+    // An endless source stops here, not when memory ends.
+    if (bytes > maxBytes) throw new CommandError('text_too_long', 'fileTooLong', { path, limit: maxBytes });
+  }
+  return Buffer.concat(chunks);
+}
+
+/** UTF-8, or UTF-16 where a byte order mark says so (Windows' editors). A mark is not spoken. */
+export function decode(bytes: Uint8Array, path: string): string {
+  const [a, b] = bytes;
+  const encoding = a === 0xff && b === 0xfe ? 'utf-16le' : a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (error) {
+    const position = encoding === 'utf-8' ? firstBadByte(bytes) : bytes.length;
+    throw new CommandError('file_not_text', 'fileNotText', { path, position }, { cause: error });
+  }
+}
+
+/** Position, counted from 1, of the first byte that does not belong to valid UTF-8. */
+function firstBadByte(bytes: Uint8Array): number {
+  let low = 0;
+  let high = bytes.length;
+  const decodes = (length: number) => {
+    try {
+      // Streaming: a character cut at the end is no error yet.
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (decodes(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return Math.min(low + 1, bytes.length);
+}
