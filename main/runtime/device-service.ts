@@ -1,0 +1,164 @@
+import type { Addon, Device, DeviceInfo } from '../../native/addon.ts';
+import { StudioError } from '../contract/errors.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
+import type { ModelManager } from '../memory/model-manager.ts';
+import { MiB } from '../memory/policy.ts';
+import type { Module } from '../nn/module.ts';
+import { checkContradictions } from './contradictions.ts';
+
+/** Which device a set of settings means. */
+export interface DeviceChoice {
+  name: string;
+  threads: number | null;
+  simulateBytes: number | null;
+  /** Why this one, in words. */
+  why: string;
+}
+
+/** Opens devices when they are first needed and gives each to the memory manager; closes them at the end. */
+export class DeviceService {
+  readonly #addon: Addon;
+  readonly #manager: ModelManager;
+  readonly #open = new Map<string, Promise<DeviceBook>>();
+  readonly #opened = new Map<string, DeviceBook>();
+  readonly #onCpu = new WeakSet<Module>();
+
+  constructor(addon: Addon, manager: ModelManager) {
+    this.#addon = addon;
+    this.#manager = manager;
+  }
+
+  /** Every device of this machine, opened or not. */
+  infos(): DeviceInfo[] {
+    return this.#addon.devices();
+  }
+
+  get opened(): DeviceBook[] {
+    return [...this.#opened.values()];
+  }
+
+  /**
+   * The device that these settings mean, opened.
+   * @throws StudioError `device_not_found`, `contradictory_settings`, `backend_missing`.
+   */
+  forSettings(settings: Settings): Promise<DeviceBook> {
+    checkContradictions(settings, this.#addon.hostMemory().totalBytes);
+    return this.#book(chooseDevice(settings, this.infos()));
+  }
+
+  /** The processor: for components that are pinned to it and for what runs nowhere else. */
+  cpu(settings: Settings): Promise<DeviceBook> {
+    return this.#book({
+      name: 'CPU',
+      threads: settings['compute.threads'],
+      simulateBytes: null,
+      why: 'asked for',
+    });
+  }
+
+  /** A module whose weights never leave the processor. Say it before its component is loaded. */
+  pinToCpu(module: Module): void {
+    this.#onCpu.add(module);
+  }
+
+  isOnCpu(module: Module): boolean {
+    return this.#onCpu.has(module);
+  }
+
+  /** Closes a device on which nothing is loaded any more (a simulated one whose size was changed, say). */
+  async close(book: DeviceBook): Promise<void> {
+    if (this.#manager.handles.some(({ device }) => device === book.device)) {
+      throw new Error(`${book.id} cannot be closed: components are still on it.`);
+    }
+    for (const [key, opened] of this.#opened) {
+      if (opened !== book) continue;
+      this.#opened.delete(key);
+      this.#open.delete(key);
+    }
+    this.#manager.removeDevice(book.device);
+    await book.dispose();
+  }
+
+  async closeAll(): Promise<void> {
+    for (const book of this.opened) await this.close(book);
+  }
+
+  #book(choice: DeviceChoice): Promise<DeviceBook> {
+    const key = JSON.stringify([choice.name, choice.threads, choice.simulateBytes]);
+    const known = this.#open.get(key);
+    if (known !== undefined) return known;
+    const opening = this.#openDevice(choice).then((book) => {
+      this.#opened.set(key, book);
+      return book;
+    });
+    this.#open.set(key, opening);
+    // A device that could not be opened may be tried again.
+    opening.catch(() => this.#open.delete(key));
+    return opening;
+  }
+
+  async #openDevice(choice: DeviceChoice): Promise<DeviceBook> {
+    let device: Device;
+    try {
+      device = await this.#addon.openDevice({
+        name: choice.name,
+        ...(choice.threads === null ? {} : { threads: choice.threads }),
+        ...(choice.simulateBytes === null ? {} : { simulateBytes: choice.simulateBytes }),
+      });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'DeviceNotFound') throw error;
+      throw notFound(choice.name, this.infos(), error);
+    }
+    return this.#manager.addDevice(device, { unified: device.kind === 'igpu' });
+  }
+}
+
+/** What `compute.device` and `compute.simulate_vram_mb` mean on a machine with these devices. */
+export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[]): DeviceChoice {
+  const threads = settings['compute.threads'];
+  const simulate = settings['compute.simulate_vram_mb'];
+  const wanted = settings['compute.device'];
+  if (simulate !== null) {
+    const bytes = Math.max(1, Math.round(simulate * MiB));
+    return { name: 'CPU', threads, simulateBytes: bytes, why: 'compute.simulate_vram_mb is set' };
+  }
+  if (wanted !== 'auto') {
+    const found = devices.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+    if (found === undefined) throw notFound(wanted, devices);
+    return { name: found.name, threads, simulateBytes: null, why: 'chosen in the settings' };
+  }
+  const discrete = devices
+    .filter(({ kind }) => kind === 'gpu')
+    .sort((a, b) => b.totalBytes - a.totalBytes || (a.name < b.name ? -1 : 1));
+  const best = discrete[0];
+  if (best !== undefined && !isSoftware(best)) {
+    return { name: best.name, threads, simulateBytes: null, why: 'the discrete device with the most memory' };
+  }
+  return { name: 'CPU', threads, simulateBytes: null, why: 'there is no discrete graphics device' };
+}
+
+/** Why a device is used or not, for the list of devices. */
+export function whyDevice(info: DeviceInfo, choice: DeviceChoice): { used: boolean; why: string } {
+  if (choice.simulateBytes === null && choice.name === info.name) return { used: true, why: choice.why };
+  if (choice.simulateBytes !== null) return { used: false, why: 'a simulated device is used instead' };
+  if (isSoftware(info))
+    return { used: false, why: 'a graphics driver in software, slower than the processor itself' };
+  if (info.kind === 'igpu') return { used: false, why: 'integrated graphics, kept for the display' };
+  if (info.kind === 'cpu') return { used: false, why: 'the graphics device is faster' };
+  return { used: false, why: `${choice.name} is used (${choice.why})` };
+}
+
+/** Drivers that compute on the processor: right for tests, never a gain. */
+function isSoftware(info: DeviceInfo): boolean {
+  return /llvmpipe|lavapipe|swiftshader|microsoft basic render/i.test(info.description);
+}
+
+function notFound(name: string, devices: readonly DeviceInfo[], cause?: unknown): StudioError {
+  const known = devices.map((device) => device.name).join(', ');
+  return new StudioError(
+    'device_not_found',
+    `There is no device "${name}" on this computer; it has ${known}. Set compute.device to one of them or to auto.`,
+    { params: { device: name, known }, ...(cause === undefined ? {} : { cause }) },
+  );
+}

@@ -1,0 +1,351 @@
+import { StudioError } from '../contract/errors.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
+import type { ModelHandle } from '../memory/model-handle.ts';
+import type { ModelManager } from '../memory/model-manager.ts';
+import { policyFromSettings } from '../memory/policy.ts';
+
+/** How a model comes to be: an engine offers one for each of its models. */
+export interface ModelSource<T> {
+  /** `engine` or `engine:variant`. */
+  id: string;
+  engine: string;
+  name: string;
+  /** Reads the weights to host memory; nothing goes to the device before a stage asks. */
+  load(context: ModelLoadContext): Promise<LoadedParts<T>>;
+}
+
+export interface ModelLoadContext {
+  book: DeviceBook;
+  signal: AbortSignal | undefined;
+  /** 0..1 */
+  progress(fraction: number): void;
+}
+
+export interface LoadedParts<T> {
+  value: T;
+  handles: ModelHandle[];
+  /** Graphs, caches and states of the engine; the handles are freed by the runtime. */
+  unload?(): void | Promise<void>;
+}
+
+/** A loaded model that cannot be unloaded until `release`. */
+export interface Lease<T> {
+  readonly value: T;
+  readonly handles: readonly ModelHandle[];
+  release(): void;
+}
+
+export interface LoadedModel {
+  readonly id: string;
+  readonly engine: string;
+  readonly name: string;
+  readonly book: DeviceBook;
+  readonly handles: readonly ModelHandle[];
+  readonly state: 'loading' | 'in_use' | 'idle' | 'unloading';
+  readonly loadFraction: number;
+  /** Milliseconds since the epoch. */
+  readonly lastUsedAt: number;
+}
+
+interface Entry extends Omit<LoadedModel, 'state' | 'handles' | 'loadFraction' | 'lastUsedAt'> {
+  phase: 'loading' | 'ready' | 'unloading';
+  handles: ModelHandle[];
+  loadFraction: number;
+  lastUsedAt: number;
+  users: number;
+  loaded: Promise<LoadedParts<unknown>>;
+  parts: LoadedParts<unknown> | null;
+  gone: Promise<void> | null;
+  onIdle: Set<() => void>;
+}
+
+export interface LoadedModelsOptions {
+  manager: ModelManager;
+  hostMemory: () => { totalBytes: number; availableBytes: number; processBytes: number };
+  settings: () => Settings;
+  changed: () => void;
+  now?: () => number;
+}
+
+const idleCheckMs = 15_000;
+
+/** Which models are loaded, who uses them, and which of them have to go. */
+export class LoadedModels {
+  readonly #options: LoadedModelsOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** Pins said in the window; they hold until the settings say something. */
+  readonly #pins = new Map<string, boolean>();
+  #idleTimer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(options: LoadedModelsOptions) {
+    this.#options = options;
+    this.#watchIdle();
+  }
+
+  list(): LoadedModel[] {
+    return [...this.#entries.values()].map((entry) => ({
+      ...entry,
+      state: entry.phase === 'ready' ? (entry.users > 0 ? 'in_use' : 'idle') : entry.phase,
+    }));
+  }
+
+  isPinned(model: string): boolean {
+    const said = this.#pins.get(model);
+    if (said !== undefined) return said;
+    const engine = model.split(':', 1)[0];
+    const key = `engines.${engine}.pinned_models`;
+    const list = (this.#options.settings() as Record<string, unknown>)[key];
+    return Array.isArray(list) && list.includes(model);
+  }
+
+  pin(model: string, pinned: boolean): void {
+    this.#pins.set(model, pinned);
+    this.#options.changed();
+  }
+
+  settingsChanged(): void {
+    this.#pins.clear();
+    this.#watchIdle();
+  }
+
+  /** Loads the model where it is not, waits where it is loading or has to come from another device. */
+  async acquire<T>(source: ModelSource<T>, book: DeviceBook, signal?: AbortSignal): Promise<Lease<T>> {
+    for (;;) {
+      if (this.#closed) throw new StudioError('host_unreachable', 'The studio is closing.');
+      if (signal?.aborted) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
+      const entry = this.#entries.get(source.id);
+      if (entry === undefined) {
+        await this.#makeRoom(source.id);
+        if (!this.#entries.has(source.id)) this.#begin(source, book, signal);
+        continue;
+      }
+      if (entry.gone !== null) await entry.gone;
+      else if (entry.book !== book) await this.#leaveDevice(entry, signal);
+      else {
+        const lease = await this.#lease<T>(entry, signal);
+        if (lease !== null) return lease;
+      }
+    }
+  }
+
+  /** Null where another request began to load it and was cancelled. */
+  async #lease<T>(entry: Entry, signal: AbortSignal | undefined): Promise<Lease<T> | null> {
+    entry.users += 1;
+    this.#options.changed();
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      entry.users -= 1;
+      entry.lastUsedAt = this.#now();
+      if (entry.users === 0) for (const wake of [...entry.onIdle]) wake();
+      this.#options.changed();
+    };
+    try {
+      const parts = (await entry.loaded) as LoadedParts<T>;
+      entry.lastUsedAt = this.#now();
+      return { value: parts.value, handles: parts.handles, release };
+    } catch (error) {
+      release();
+      const cancelled = (error as { code?: unknown }).code;
+      if ((cancelled === 'cancelled' || cancelled === 'Cancelled') && !signal?.aborted) return null;
+      throw error;
+    }
+  }
+
+  #begin<T>(source: ModelSource<T>, book: DeviceBook, signal: AbortSignal | undefined): void {
+    const { id, engine, name } = source;
+    let start!: () => void;
+    const entry: Entry = {
+      id,
+      engine,
+      name,
+      book,
+      phase: 'loading',
+      handles: [],
+      loadFraction: 0,
+      lastUsedAt: this.#now(),
+      users: 0,
+      loaded: new Promise<void>((resolve) => {
+        start = resolve;
+      }).then(() => this.#load(entry, source, signal)),
+      parts: null,
+      gone: null,
+      onIdle: new Set(),
+    };
+    this.#entries.set(id, entry);
+    entry.loaded.catch(() => {
+      if (this.#entries.get(id) === entry) this.#entries.delete(id);
+      this.#options.changed();
+    });
+    start();
+    this.#options.changed();
+  }
+
+  async #load<T>(
+    entry: Entry,
+    source: ModelSource<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<LoadedParts<T>> {
+    const progress = (fraction: number): void => {
+      entry.loadFraction = Math.min(1, Math.max(entry.loadFraction, fraction));
+      this.#options.changed();
+    };
+    const parts = await source.load({ book: entry.book, signal, progress });
+    for (const handle of parts.handles) this.#options.manager.register(handle);
+    entry.handles = parts.handles;
+    entry.parts = parts;
+    entry.phase = 'ready';
+    entry.loadFraction = 1;
+    const bytes = parts.handles.reduce((sum, handle) => sum + handle.sizeBytes, 0);
+    this.#trace('load', entry, bytes);
+    await this.relieveRam(entry.id);
+    return parts;
+  }
+
+  async #leaveDevice(entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+    if (entry.users === 0 && entry.phase === 'ready') {
+      await this.#remove(entry);
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        entry.onIdle.delete(wake);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      entry.onIdle.add(wake);
+      signal?.addEventListener('abort', wake);
+      entry.loaded.catch(wake);
+    });
+  }
+
+  // Leaving
+
+  /** @throws StudioError when it is not loaded or in use. */
+  async unload(model: string): Promise<number> {
+    const entry = this.#entries.get(model);
+    if (entry === undefined) {
+      throw new StudioError('invalid_request', `No model "${model}" is loaded.`, { params: { model } });
+    }
+    if (entry.users > 0 || entry.phase === 'loading') {
+      throw new StudioError(
+        'invalid_request',
+        `"${model}" is in use. Stop its jobs first, or wait for them to end.`,
+        {
+          params: { model },
+          retryable: true,
+        },
+      );
+    }
+    return this.#remove(entry);
+  }
+
+  /** All that nobody uses; pinned ones too, because a job has failed for lack of memory. */
+  async unloadIdle(): Promise<number> {
+    let freed = 0;
+    for (const entry of this.#idle()) freed += await this.#remove(entry);
+    return freed;
+  }
+
+  /** At most `compute.max_resident_models`; nothing in use ever goes. */
+  async enforceLimits(): Promise<void> {
+    await this.#makeRoom(null);
+  }
+
+  /**
+   * While available RAM is below the reserve: idle models that are not pinned are unloaded, least recently used first.
+   * Resolves with the bytes of host memory given back.
+   */
+  async relieveRam(except: string | null = null): Promise<number> {
+    const memory = this.#options.hostMemory();
+    const { ramReserveBytes } = policyFromSettings(this.#options.settings(), memory.totalBytes);
+    let freed = 0;
+    for (const entry of this.#idle()) {
+      if (this.#options.hostMemory().availableBytes >= ramReserveBytes) break;
+      if (entry.id === except || this.isPinned(entry.id)) continue;
+      freed += entry.handles.reduce((bytes, handle) => bytes + handle.hostBytes, 0);
+      await this.#remove(entry);
+    }
+    return freed;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
+    for (const entry of [...this.#entries.values()]) {
+      await entry.loaded.catch(() => {});
+      if (this.#entries.has(entry.id)) await this.#remove(entry);
+    }
+  }
+
+  /** Unpinned before pinned, least recently used first. */
+  #idle(): Entry[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.phase === 'ready' && entry.users === 0)
+      .sort(
+        (a, b) => Number(this.isPinned(a.id)) - Number(this.isPinned(b.id)) || a.lastUsedAt - b.lastUsedAt,
+      );
+  }
+
+  async #makeRoom(forModel: string | null): Promise<void> {
+    const limit = this.#options.settings()['compute.max_resident_models'];
+    const wanted = forModel === null ? limit : limit - 1;
+    for (const entry of this.#idle()) {
+      if (this.#entries.size <= wanted) return;
+      await this.#remove(entry);
+    }
+  }
+
+  #remove(entry: Entry): Promise<number> {
+    if (entry.phase === 'unloading') return entry.gone!.then(() => 0);
+    entry.phase = 'unloading';
+    let freed = 0;
+    entry.gone = (async () => {
+      const before = this.#freeBytes(entry.book);
+      try {
+        await entry.parts?.unload?.();
+        for (const handle of entry.handles) await this.#options.manager.unregister(handle);
+        await entry.book.lock.run(() => entry.book.trim());
+      } finally {
+        if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
+      }
+      freed = Math.max(0, this.#freeBytes(entry.book) - before);
+      this.#trace('unload', entry, -freed);
+      this.#options.changed();
+    })();
+    this.#options.changed();
+    return entry.gone.then(() => freed);
+  }
+
+  /** As the driver (on the processor: the system) reports it. */
+  #freeBytes(book: DeviceBook): number {
+    return book.device.isHost ? -this.#options.hostMemory().processBytes : book.device.memory().freeBytes;
+  }
+
+  #watchIdle(): void {
+    const minutes = this.#options.settings()['compute.unload_after_minutes'];
+    if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
+    this.#idleTimer = null;
+    if (minutes === null) return;
+    this.#idleTimer = setInterval(() => void this.unloadOlderThan(minutes * 60_000), idleCheckMs);
+    this.#idleTimer.unref();
+  }
+
+  /** Idle models that are not pinned and were last used longer ago than this. */
+  async unloadOlderThan(ms: number): Promise<void> {
+    for (const entry of this.#idle()) {
+      if (!this.isPinned(entry.id) && this.#now() - entry.lastUsedAt >= ms) await this.#remove(entry);
+    }
+  }
+
+  #trace(kind: 'load' | 'unload', entry: Entry, bytes: number): void {
+    this.#options.manager.trace.add({ kind, device: entry.book.id, subject: entry.id, bytes });
+  }
+
+  #now(): number {
+    return (this.#options.now ?? Date.now)();
+  }
+}

@@ -1,0 +1,193 @@
+import type { Addon, CancelToken } from '../../native/addon.ts';
+import { StudioError } from '../contract/errors.ts';
+import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
+import type { Settings } from '../contract/settings.ts';
+import { Calibration } from '../memory/calibration.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
+import type { ModelHandle } from '../memory/model-handle.ts';
+import { ModelManager } from '../memory/model-manager.ts';
+import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
+import { Trace } from '../memory/trace.ts';
+import { DeviceService } from './device-service.ts';
+import { type Lease, LoadedModels, type ModelSource } from './loaded-models.ts';
+import { snapshotOf } from './snapshot.ts';
+import { RequestContext } from './stage-context.ts';
+import type { Replayable, StageProgress } from './types.ts';
+
+export interface RuntimeOptions {
+  addon: Addon;
+  settings: Settings;
+  /** `<cache>/memory/calibration.json` is kept below this folder; null keeps measurements in memory. */
+  cacheFolder: string | null;
+  warn?: (message: string) => void;
+  /** Compare every handle with its device after each step. */
+  checkAlways?: boolean;
+}
+
+export interface StartRequest {
+  /** Unique per request. */
+  id: string;
+  book: DeviceBook;
+  settings: Settings;
+  signal: AbortSignal;
+  rng?: Replayable | null;
+  priority?: number;
+  onProgress?: (progress: StageProgress) => void;
+}
+
+/** Loaded models, their devices and their memory: what the engine host sees of everything below it. */
+export class RuntimeService {
+  readonly addon: Addon;
+  readonly manager: ModelManager;
+  readonly devices: DeviceService;
+  readonly models: LoadedModels;
+  readonly trace = new Trace();
+  readonly #listeners = new Set<() => void>();
+  #settings: Settings;
+
+  private constructor(options: RuntimeOptions, calibration: Calibration) {
+    this.addon = options.addon;
+    this.#settings = options.settings;
+    this.manager = new ModelManager({
+      policy: () => this.policy(),
+      calibration,
+      driver: `ggml ${options.addon.versions.ggml}`,
+      trace: this.trace,
+      isPinned: (model) => this.models.isPinned(model),
+      hostMemory: () => options.addon.hostMemory(),
+      ...(options.checkAlways === undefined ? {} : { checkAlways: options.checkAlways }),
+    });
+    this.devices = new DeviceService(options.addon, this.manager);
+    this.models = new LoadedModels({
+      manager: this.manager,
+      hostMemory: () => options.addon.hostMemory(),
+      settings: () => this.#settings,
+      changed: () => this.#changed(),
+    });
+    this.trace.on(() => this.#changed());
+  }
+
+  static async open(options: RuntimeOptions): Promise<RuntimeService> {
+    const file = options.cacheFolder === null ? null : `${options.cacheFolder}/memory/calibration.json`;
+    const calibration = await Calibration.open({ file, ...(options.warn ? { warn: options.warn } : {}) });
+    return new RuntimeService(options, calibration);
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  /** New settings hold from the next stage on; a device that they no longer mean is left when its models are idle. */
+  async configure(settings: Settings): Promise<void> {
+    this.#settings = settings;
+    this.models.settingsChanged();
+    await this.models.enforceLimits();
+    this.#changed();
+  }
+
+  policy(settings: Settings = this.#settings): VramPolicy {
+    return policyFromSettings(settings, this.addon.hostMemory().totalBytes);
+  }
+
+  /** The device that these settings mean, opened. */
+  deviceFor(settings: Settings = this.#settings): Promise<DeviceBook> {
+    return this.devices.forSettings(settings);
+  }
+
+  /** A model, loaded if need be, that stays loaded until the lease is released. */
+  acquire<T>(source: ModelSource<T>, book: DeviceBook, signal?: AbortSignal): Promise<Lease<T>> {
+    return this.models.acquire(source, book, signal);
+  }
+
+  /** The stages of one request. */
+  startRequest(start: StartRequest): RequestContext {
+    return new RequestContext({
+      manager: this.manager,
+      book: start.book,
+      owner: start.id,
+      policy: this.policy(start.settings),
+      signal: this.cancelToken(start.signal),
+      ...(start.rng === undefined ? {} : { rng: start.rng }),
+      ...(start.priority === undefined ? {} : { priority: start.priority }),
+      onProgress: (progress) => {
+        start.onProgress?.(progress);
+        this.#changed();
+      },
+    });
+  }
+
+  cancelToken(signal: AbortSignal): CancelToken {
+    const token = this.addon.createCancelToken();
+    if (signal.aborted) token.cancel();
+    else signal.addEventListener('abort', () => token.cancel(), { once: true });
+    return token;
+  }
+
+  /** Bytes that the model's device really got back. */
+  async unload(model: string): Promise<number> {
+    return this.models.unload(model);
+  }
+
+  async pin(model: string, pinned: boolean): Promise<void> {
+    this.models.pin(model, pinned);
+  }
+
+  /** Below the RAM reserve: first unused host copies, then idle models, least recently used first. */
+  relieveRam(): Promise<number> {
+    return this.models.relieveRam();
+  }
+
+  /** Every idle model moves off this device, before something else owns it. */
+  async releaseDevice(book: DeviceBook): Promise<number> {
+    const freed = await this.manager.releaseDevice(book.device);
+    this.#changed();
+    return freed;
+  }
+
+  /** A request failed for lack of memory: models that nobody uses are unloaded, on every device. */
+  releaseAfterOom(): Promise<number> {
+    return this.models.unloadIdle();
+  }
+
+  /** Everything of a snapshot that is not the host's own. */
+  view(): Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'> {
+    return snapshotOf({
+      addon: this.addon,
+      manager: this.manager,
+      devices: this.devices,
+      models: this.models,
+      settings: this.#settings,
+      policy: this.policy(),
+    });
+  }
+
+  model(id: string): ModelSnapshot {
+    const found = this.view().models.find((model) => model.id === id);
+    if (found === undefined) throw unknownModel(id);
+    return found;
+  }
+
+  /** Called whenever `view()` would differ; the listener decides how often it looks. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  handlesOf(model: string): readonly ModelHandle[] {
+    return this.manager.handles.filter((handle) => handle.model === model);
+  }
+
+  async close(): Promise<void> {
+    await this.models.close();
+    await this.manager.calibration.flush();
+    await this.devices.closeAll();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export function unknownModel(id: string): StudioError {
+  return new StudioError('invalid_request', `No model "${id}" is loaded.`, { params: { model: id } });
+}

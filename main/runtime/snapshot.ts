@@ -1,0 +1,184 @@
+import type { Addon, DeviceInfo } from '../../native/addon.ts';
+import type {
+  ComponentSnapshot,
+  DeviceSnapshot,
+  ModelSnapshot,
+  RuntimeSnapshot,
+} from '../contract/runtime.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
+import type { ModelHandle } from '../memory/model-handle.ts';
+import type { ModelManager } from '../memory/model-manager.ts';
+import { MiB, resolveMode, type VramPolicy } from '../memory/policy.ts';
+import { chooseDevice, type DeviceChoice, type DeviceService, whyDevice } from './device-service.ts';
+import type { LoadedModel, LoadedModels } from './loaded-models.ts';
+
+export interface SnapshotSources {
+  addon: Addon;
+  manager: ModelManager;
+  devices: DeviceService;
+  models: LoadedModels;
+  settings: Settings;
+  policy: VramPolicy;
+}
+
+/** The state of devices, host memory and models, as the window, the HTTP API and the command line show it. */
+export function snapshotOf(sources: SnapshotSources): Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'> {
+  const { addon, manager, models, policy } = sources;
+  const host = addon.hostMemory();
+  return {
+    devices: deviceSnapshots(sources),
+    host: {
+      total_bytes: host.totalBytes,
+      available_bytes: host.availableBytes,
+      process_bytes: host.processBytes,
+      pinned_bytes: manager.pins.bytes,
+      pin_budget_bytes: policy.maxPinnedBytes,
+      reserve_bytes: policy.ramReserveBytes,
+    },
+    models: models.list().map((model) => modelSnapshot(model, sources)),
+    policy: policySnapshot(sources),
+  };
+}
+
+function deviceSnapshots({ devices, settings, policy }: SnapshotSources): DeviceSnapshot[] {
+  const infos = devices.infos();
+  const choice = safeChoice(settings, infos);
+  const opened = devices.opened;
+  const real = infos.map((info) => {
+    const book = opened.find(({ device }) => !device.simulated && device.name === info.name);
+    return deviceSnapshot(info, book, whyDevice(info, choice), policy);
+  });
+  const simulated = opened
+    .filter(({ device }) => device.simulated)
+    .map((book) => {
+      const used = book.device.memory().totalBytes === choice.simulateBytes;
+      const why = used ? choice.why : 'a request asked for it';
+      return deviceSnapshot(book.device.info(), book, { used, why }, policy);
+    });
+  return [...simulated, ...real];
+}
+
+/** A device that is gone must not hide all the others. */
+function safeChoice(settings: Settings, infos: readonly DeviceInfo[]): DeviceChoice {
+  try {
+    return chooseDevice(settings, infos);
+  } catch {
+    return {
+      name: '',
+      threads: null,
+      simulateBytes: null,
+      why: `${settings['compute.device']} is not there`,
+    };
+  }
+}
+
+function deviceSnapshot(
+  info: DeviceInfo,
+  book: DeviceBook | undefined,
+  use: { used: boolean; why: string },
+  policy: VramPolicy,
+): DeviceSnapshot {
+  const memory = book?.device.memory();
+  const held = memory?.held ?? { weights: 0, slots: 0, compute: 0, io: 0, state: 0 };
+  const total = memory?.totalBytes ?? info.totalBytes;
+  const free = Math.min(total, memory?.freeBytes ?? info.freeBytes);
+  const own = Object.values(held).reduce((sum, bytes) => sum + bytes, 0);
+  const onHost = book?.device.isHost ?? info.kind === 'cpu';
+  return {
+    id: book?.id ?? info.name,
+    description: info.description,
+    kind: info.kind,
+    simulated: book?.device.simulated ?? false,
+    used: use.used,
+    why: use.why,
+    total_bytes: total,
+    free_bytes: free,
+    held,
+    others_bytes: Math.max(0, total - free - own),
+    reserve_bytes: onHost ? 0 : (book?.reserveBytes(policy.reserveBytes) ?? policy.reserveBytes),
+  };
+}
+
+function modelSnapshot(model: LoadedModel, sources: SnapshotSources): ModelSnapshot {
+  const components = model.handles.filter(({ disposed }) => !disposed).map(componentSnapshot);
+  const sum = (pick: (component: ComponentSnapshot) => number): number =>
+    components.reduce((total, component) => total + pick(component), 0);
+  return {
+    id: model.id,
+    engine: model.engine,
+    name: model.name,
+    device: model.book.id,
+    state: model.state,
+    load_fraction: model.loadFraction,
+    last_used_at: model.lastUsedAt,
+    pinned: sources.models.isPinned(model.id),
+    size_bytes: sum(({ size_bytes }) => size_bytes),
+    loaded_bytes: sum(({ loaded_bytes }) => loaded_bytes),
+    streamed_bytes: sum(({ streamed_bytes }) => streamed_bytes),
+    host_bytes: sum(({ host_bytes }) => host_bytes),
+    components,
+    calibration: calibrationSnapshot(model, sources),
+  };
+}
+
+function componentSnapshot(handle: ModelHandle): ComponentSnapshot {
+  return {
+    name: handle.component,
+    kind: handle.kind,
+    size_bytes: handle.sizeBytes,
+    fixed_bytes: handle.fixedBytes,
+    loaded_bytes: handle.loadedBytes,
+    streamed_bytes: handle.streamedBytes,
+    host_bytes: handle.hostBytes,
+    units: handle.unitCount,
+    units_resident: handle.onHost ? handle.unitCount : handle.placementOrder.length,
+    partial: handle.partial,
+  };
+}
+
+/** A model is calibrated when all of its measured components are; the ratio shown is the largest. */
+function calibrationSnapshot(model: LoadedModel, { manager }: SnapshotSources): ModelSnapshot['calibration'] {
+  if (model.book.device.isHost) return { state: 'not_needed', runs: 0, ratio: 0 };
+  const device = manager.deviceKey(model.book);
+  const stages = model.handles.map((handle) => manager.calibration.stage(device, handle.calibrationKey));
+  const measured = stages.filter(({ runs }) => runs > 0);
+  const runs = measured.length === 0 ? 0 : Math.min(...measured.map((stage) => stage.runs));
+  const ratio = Math.max(0, ...stages.map((stage) => stage.ratio));
+  if (measured.length === 0) {
+    return { state: stages.some(({ state }) => state === 'stale') ? 'stale' : 'none', runs, ratio };
+  }
+  return {
+    state: measured.every(({ state }) => state === 'calibrated') ? 'calibrated' : 'none',
+    runs,
+    ratio,
+  };
+}
+
+/** The memory policy in force: `auto` and "the studio decides" replaced by what they come to. */
+function policySnapshot({ settings, policy, devices, models }: SnapshotSources): RuntimeSnapshot['policy'] {
+  const mb = (bytes: number): number => Math.round(bytes / MiB);
+  const book = devices.opened.find(({ device }) => !device.isHost);
+  return {
+    'compute.device': settings['compute.device'],
+    'compute.vram_mode': book === undefined ? policy.mode : resolveMode(policy.mode, book.unified),
+    'compute.vram_reserve_mb': mb(
+      book === undefined ? policy.reserveBytes : book.reserveBytes(policy.reserveBytes),
+    ),
+    'compute.vram_limit_mb': settings['compute.vram_limit_mb'],
+    'compute.ram_reserve_mb': mb(policy.ramReserveBytes),
+    'compute.host_copies': policy.hostCopies,
+    'compute.async_offload': policy.asyncOffload,
+    'compute.max_pinned_mb': mb(policy.maxPinnedBytes),
+    'compute.residency': policy.residency,
+    'compute.kv_cache': settings['compute.kv_cache'],
+    'compute.gpu_allocator': settings['compute.gpu_allocator'],
+    'compute.gpu_jobs': policy.gpuJobs,
+    'compute.oom_retry': policy.oomRetry,
+    'compute.oom_fallback': policy.oomFallback,
+    'compute.max_resident_models': settings['compute.max_resident_models'],
+    'compute.unload_after_minutes': settings['compute.unload_after_minutes'],
+    'compute.simulate_vram_mb': settings['compute.simulate_vram_mb'],
+    resident_models: models.list().length,
+  };
+}
