@@ -39,8 +39,8 @@ struct CheckpointTensor {
     /** Index into `Checkpoint::files`. */
     uint32_t file = 0;
     /**
-     * First byte, inside the map; valid as long as the Checkpoint. Aligned to nothing in particular: safetensors
-     * packs tensors without padding. Null never, not even for an empty tensor.
+     * First byte, inside the map; valid as long as the Checkpoint. Aligned to nothing in particular:
+     * safetensors packs tensors without padding. Null never, not even for an empty tensor.
      */
     const uint8_t* data = nullptr;
 };
@@ -52,17 +52,19 @@ struct CheckpointBuffer {
 };
 
 /**
- * An open checkpoint: one safetensors or GGUF file, a sharded safetensors index with its shards, or the shards.
- * Files are memory-mapped, read only; opening reads headers alone. Immutable, so any thread may read it.
+ * An open checkpoint: one safetensors or GGUF file, a sharded safetensors index with its shards, or the
+ * shards. Files are memory-mapped, read only; opening reads headers alone. Immutable, so any thread may read
+ * it.
  *
- * Every size in the files is checked when opening, so `data .. data + bytes` lies within the map. The map shows
- * the file as it is now: another program that shortens it later turns reads of the lost pages into a fatal signal
- * on Linux and macOS (Windows refuses to shorten a mapped file). Call `checkUnchanged` before a long read; the
- * readers here do.
+ * Every size in the files is checked when opening, so `data .. data + bytes` lies within the map. The map
+ * shows the file as it is now: another program that shortens it later turns reads of the lost pages into a
+ * fatal signal on Linux and macOS (Windows refuses to shorten a mapped file). Call `checkUnchanged` before a
+ * long read of `data`; the readers here do.
  */
 class Checkpoint {
   public:
-    /** Paths are UTF-8. Throws Error with one of the File*, Header*, Tensor* or Shard* codes, or InvalidArgument. */
+    /** Paths are UTF-8. Throws Error with one of the File*, Header*, Tensor* or Shard* codes, or
+     * InvalidArgument. */
     static std::shared_ptr<const Checkpoint> open(const std::vector<std::string>& paths);
     /** The same from memory; an index finds its shards among the other buffers by name. */
     static std::shared_ptr<const Checkpoint> openBuffers(std::vector<CheckpointBuffer> buffers);
@@ -85,29 +87,34 @@ class Checkpoint {
 
     /** Throws FileUnreadable or FileTruncated where a file's size or time differs from what was opened. */
     void checkUnchanged() const;
+    /** Asks the system to read the tensor's pages ahead; returns at once. */
+    void willNeed(const CheckpointTensor& tensor) const;
 
     /**
-     * `tensor.elements` values as float32. Exact for f32, f16, bf16, fp8, i8, i16, u8 and bool (0 or 1; any byte but
-     * zero is 1). i32, i64 and f64 are rounded to the nearest float32, ties to even; a finite f64 beyond float32's
-     * range is an error. Quantised types are dequantised by ggml. Throws UnsupportedDType for other types.
+     * `tensor.elements` values as float32. Exact for f32, f16, bf16, fp8, i8, i16, u8 and bool (0 or 1; any
+     * byte but zero is 1). i32, i64 and f64 are rounded to the nearest float32, ties to even; a finite f64
+     * beyond float32's range is an error. Quantised types are dequantised by ggml. Throws UnsupportedDType
+     * for other types.
      */
     void readFloat32(const CheckpointTensor& tensor, float* out) const;
 
     /**
-     * The tensor as f16 or bf16, `tensor.elements` values, where that loses nothing: NaN stays NaN (its payload may
-     * change), infinity stays infinity. Throws UnsupportedDType with element and value where a value has no exact
-     * counterpart.
+     * The tensor as f16 or bf16, `tensor.elements` values, where that loses nothing: NaN stays NaN (its
+     * payload may change), infinity stays infinity. Throws UnsupportedDType with element and value where a
+     * value has no exact counterpart.
      */
     void readFloat16Exact(const CheckpointTensor& tensor, uint16_t* out) const;
     void readBFloat16Exact(const CheckpointTensor& tensor, uint16_t* out) const;
 
-    /** Index of the first NaN or infinity. Integers have none. Throws UnsupportedDType for types without values. */
+    /** Index of the first NaN or infinity. Integers have none. Throws UnsupportedDType for types without
+     * values. */
     std::optional<uint64_t> firstNonFinite(const CheckpointTensor& tensor) const;
 
   private:
     class Source;
     friend class CheckpointBuilder;
     Checkpoint();
+    void checkUnchanged(const CheckpointTensor& tensor) const;
 
     CheckpointFormat format_ = CheckpointFormat::Safetensors;
     std::vector<std::string> files_;
