@@ -6,6 +6,8 @@ export interface GraphCacheOptions {
   maxGraphs?: number;
   /** Bytes of inputs, outputs and constants kept at once; scratch memory is shared and counts once. Default: 256 MiB. */
   maxBytes?: number;
+  /** Scratch memory shared with other caches of the device; default: its own. */
+  arena?: Arena;
 }
 
 interface Entry {
@@ -26,6 +28,7 @@ export class GraphCache {
   readonly device: Device;
   readonly #addon: Addon;
   readonly #arena: Arena;
+  readonly #ownsArena: boolean;
   readonly #maxGraphs: number;
   readonly #maxBytes: number;
   /** In the order of last use. */
@@ -35,7 +38,8 @@ export class GraphCache {
   constructor(addon: Addon, device: Device, options: GraphCacheOptions = {}) {
     this.device = device;
     this.#addon = addon;
-    this.#arena = device.createArena();
+    this.#arena = options.arena ?? device.createArena();
+    this.#ownsArena = options.arena === undefined;
     this.#maxGraphs = options.maxGraphs ?? 64;
     this.#maxBytes = options.maxBytes ?? 256 * 2 ** 20;
   }
@@ -109,7 +113,7 @@ export class GraphCache {
   async dispose(): Promise<void> {
     await this.#last;
     this.drop();
-    this.#arena.dispose();
+    if (this.#ownsArena) this.#arena.dispose();
   }
 
   #compile(record: (g: GraphBuilder) => void): Entry {
