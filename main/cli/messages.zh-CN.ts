@@ -144,7 +144,7 @@ export const zhErrors: Record<ErrorCode, string> = {
   unknown_voice: '引擎“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
   unknown_setting: '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
   invalid_setting: '{key} 不能是 {value},可以是:{expected}。',
-  contradictory_settings: '{first} 与 {second} 互相矛盾,请修改其中一项。',
+  contradictory_settings: '这些设置互相矛盾或与本机不符,请修改其中一项:{settings}。',
   text_empty: '没有可朗读的文本,请至少给出一个词。',
   text_not_speakable: '这个声音读不了这段文本。请换一个声音或引擎,或改写文本。',
   text_too_long: '文本超过 {limit} 个字符,请分成几次请求。',

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { z } from 'zod';
 import {
   defaultSettings,
@@ -7,6 +8,7 @@ import {
   settingKeys,
   settingSchemas,
 } from '../contract/index.ts';
+import { checkContradictions } from '../runtime/contradictions.ts';
 import { nearest } from './nearest.ts';
 
 export function isSettingKey(key: string): key is SettingKey {
@@ -91,35 +93,27 @@ export function parsePatch(patch: Record<string, unknown>): Partial<Settings> {
   ) as Partial<Settings>;
 }
 
-/** Settings that contradict each other are refused with both names and the numbers. */
+/** Settings that contradict each other, or this computer, are refused with their names and the numbers. */
 export function checkTogether(settings: Settings): void {
-  const refuse = (message: string, params: Record<string, string | number>) => {
-    throw new StudioError('contradictory_settings', message, { params });
-  };
+  checkContradictions(settings, totalmem());
   const mode = settings['compute.vram_mode'];
   const limit = settings['compute.vram_limit_mb'];
   const reserve = settings['compute.vram_reserve_mb'];
   const simulated = settings['compute.simulate_vram_mb'];
-  const device = settings['compute.device'];
   if (limit !== null && limit <= reserve && mode === 'high') {
-    refuse(
+    throw new StudioError(
+      'contradictory_settings',
       `compute.vram_mode high loads models whole, but compute.vram_limit_mb (${limit} MiB) leaves nothing above ` +
         `compute.vram_reserve_mb (${reserve} MiB). Raise the limit, lower the reserve, or choose another mode.`,
-      { first: 'compute.vram_limit_mb', second: 'compute.vram_reserve_mb', limit, reserve },
+      { params: { settings: 'compute.vram_limit_mb, compute.vram_reserve_mb', limit, reserve } },
     );
   }
   if (simulated !== null && mode === 'shared') {
-    refuse(
+    throw new StudioError(
+      'contradictory_settings',
       `compute.vram_mode shared needs a device with unified memory, and the device simulated by ` +
         `compute.simulate_vram_mb (${simulated} MiB) has memory of its own. Choose another mode, or turn the simulation off.`,
-      { first: 'compute.vram_mode', second: 'compute.simulate_vram_mb', simulated },
-    );
-  }
-  if (simulated !== null && !['auto', 'cpu', 'simulated0'].includes(device.toLowerCase())) {
-    refuse(
-      `compute.simulate_vram_mb (${simulated} MiB) makes the CPU play a GPU, but compute.device asks for ${device}. ` +
-        `Set compute.device to auto or CPU, or turn the simulation off.`,
-      { first: 'compute.device', second: 'compute.simulate_vram_mb', device, simulated },
+      { params: { settings: 'compute.vram_mode, compute.simulate_vram_mb', simulated } },
     );
   }
 }
