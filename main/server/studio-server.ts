@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type CallName,
+  callNames,
+  type ErrorCode,
+  encodeWire,
+  holdsBinary,
+  type StudioClient,
+  tokenFragment,
+  wireContentType,
+  wirePaths,
+} from '../contract/index.ts';
+import { toErrorBody } from '../host/failures.ts';
+import { Downloads } from './downloads.ts';
+import { streamEvents } from './event-stream.ts';
+import { hasToken, isOwnHost, isOwnOrigin, RequestError, readJson } from './guards.ts';
+import { refuse, securityHeaders, serveFile } from './static-files.ts';
+
+export interface StudioServerOptions {
+  client: StudioClient;
+  /** The built renderer. */
+  folder: string;
+  /** Wanted; when it is taken, the system chooses another. The same port keeps what the page stored. */
+  port?: number;
+}
+
+export interface StudioServer {
+  readonly port: number;
+  readonly token: string;
+  /** What to open: the token is in the fragment. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export const defaultPort = 17440;
+/** The longest text with every character escaped, and room for the rest. */
+const maxBodyBytes = 13 * 1024 * 1024;
+
+/** Calls that a page may not make: they name paths of this computer. It saves by download. */
+const refusedCalls: ReadonlySet<CallName> = new Set(['jobs.export']);
+
+const statusOf: Partial<Record<ErrorCode, number>> = {
+  forbidden: 403,
+  job_not_found: 404,
+  unknown_engine: 404,
+  unknown_voice: 404,
+  internal: 500,
+  host_unreachable: 503,
+  host_crashed: 503,
+};
+
+/**
+ * The studio as a page on this computer only: the renderer's files and the contract (see main/contract/wire.ts),
+ * guarded by Host, Origin and a random token.
+ */
+export async function startStudioServer(options: StudioServerOptions): Promise<StudioServer> {
+  const token = randomBytes(32).toString('hex');
+  const downloads = new Downloads(options.client);
+  let port = 0;
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    handle(request, response).catch((error: unknown) => fail(response, error));
+  };
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isOwnHost(request, port)) return refuse(response, 403, 'This address is not the studio.');
+    if (!isOwnOrigin(request, port))
+      return refuse(response, 403, 'Another site may not speak to the studio.');
+    const path = (request.url ?? '/').split('?')[0]!;
+    if (!path.startsWith('/studio/')) return serveFile(options.folder, request, response);
+    if (path.startsWith(`${wirePaths.download}/`) && request.method === 'GET') {
+      return downloads.serve(path.slice(wirePaths.download.length + 1), response);
+    }
+    if (!hasToken(request, token)) {
+      throw new RequestError(401, 'The token is missing or wrong. Open the address that the studio printed.');
+    }
+    if (path === wirePaths.events && request.method === 'GET') return streamEvents(options.client, response);
+    if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
+    const body = await readJson(request, maxBodyBytes);
+    if (path === wirePaths.download) return send(response, await downloads.offer(body));
+    if (path.startsWith(wirePaths.call))
+      return send(response, await call(path.slice(wirePaths.call.length), body));
+    throw new RequestError(404, 'There is nothing here.');
+  }
+
+  function call(name: string, body: unknown): Promise<unknown> {
+    if (!callNames.includes(name as CallName)) throw new RequestError(404, 'There is no such call.');
+    if (refusedCalls.has(name as CallName))
+      throw new RequestError(403, 'A page cannot name files of this computer.');
+    // The host validates: what arrives here is only known to be JSON.
+    return options.client.call(name as CallName, body as never);
+  }
+
+  const main = await listen(answer, '127.0.0.1', options.port ?? defaultPort, true);
+  port = (main.address() as AddressInfo).port;
+  // `localhost` may mean ::1. Where IPv6 is off, or the port is taken there, 127.0.0.1 is enough.
+  const servers = [main, await listen(answer, '::1', port, false).catch(() => null)].filter(
+    (server) => server !== null,
+  );
+  return {
+    port,
+    token,
+    url: `http://127.0.0.1:${port}/#${tokenFragment}=${token}`,
+    close: async () => {
+      await Promise.all(
+        servers.map((server) => {
+          const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+          server.closeAllConnections();
+          return closed;
+        }),
+      );
+    },
+  };
+}
+
+function listen(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  address: string,
+  port: number,
+  orAny: boolean,
+): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer({ maxHeaderSize: 16 * 1024 }, answer);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (orAny && port !== 0 && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
+        resolve(listen(answer, address, 0, false));
+      } else reject(error);
+    });
+    server.listen(port, address, () => resolve(server));
+  });
+}
+
+function send(response: ServerResponse, value: unknown): void {
+  const binary = holdsBinary(value);
+  const body = binary ? encodeWire(value) : Buffer.from(JSON.stringify(value));
+  response.writeHead(200, {
+    ...securityHeaders,
+    'cache-control': 'no-store',
+    'content-type': binary ? wireContentType : 'application/json; charset=utf-8',
+    'content-length': body.length,
+  });
+  response.end(body);
+}
+
+function fail(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = toErrorBody(error);
+  const status = error instanceof RequestError ? error.status : (statusOf[body.code] ?? 400);
+  // What was not read of a refused request is not read later either.
+  response.writeHead(status, {
+    ...securityHeaders,
+    'cache-control': 'no-store',
+    'content-type': 'application/json; charset=utf-8',
+    connection: 'close',
+  });
+  response.end(JSON.stringify({ error: body }));
+}
