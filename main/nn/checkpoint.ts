@@ -113,7 +113,7 @@ function matchCheckpoint(
     for (const alias of names) sources.delete(alias);
     if (source === null) {
       if (parameter.value === null && options.allowMissing?.(name) !== true) report.missing.push(name);
-      matches.push({ name, parameter, source, dtype: 'f32' });
+      matches.push({ name, parameter, source, dtype: parameter.readBy === 'index' ? 'i32' : 'f32' });
       continue;
     }
     const tensor = source.kind === 'tensor' ? source.tensor : source.v;
@@ -164,6 +164,7 @@ async function weightSource(
   if (source.kind === 'tensor') {
     const { tensor } = source;
     if (finite) await checkFinite(checkpoint, tensor);
+    if (dtype === 'i32' && tensor.dtype !== dtype) return { data: indices(checkpoint, tensor) };
     if (order === null) return { checkpoint, tensor: tensor.name };
     if (tensor.dtype === dtype && (dtype === 'f16' || dtype === 'bf16')) {
       return { data: reorder(checkpoint.readBytes(tensor.name), shape, order, 2) };
@@ -201,6 +202,13 @@ function fold(name: string, g: FloatTensor, v: FloatTensor): Float32Array {
 function ordered(values: Float32Array, shape: readonly number[], order: readonly number[]): Float32Array {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   return new Float32Array(reorder(bytes, shape, order, 4).buffer);
+}
+
+/** Whole numbers as int32, which positions always fit. */
+function indices(checkpoint: Checkpoint, { name, dtype }: CheckpointTensor): Int32Array {
+  const { buffer } = checkpoint.readBytes(name).slice();
+  if (dtype === 'i16') return Int32Array.from(new Int16Array(buffer));
+  return Int32Array.from(new BigInt64Array(buffer), Number);
 }
 
 function packed(values: Float32Array, dtype: DType): TensorData {

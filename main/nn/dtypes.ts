@@ -18,10 +18,11 @@ const exact: Readonly<Record<CheckpointDType, readonly DType[]>> = {
   f8_e5m2: ['f16', 'f32'],
   bool: ['f32'],
   u8: ['f32'],
-  i8: ['i8', 'f32'],
-  i16: ['i16', 'i32', 'f32'],
-  i32: ['i32'],
-  i64: ['i64', 'i32'],
+  i8: ['f32'],
+  i16: ['f32'],
+  // Whole numbers this large are indices.
+  i32: [],
+  i64: [],
   q4_0: ['q4_0', 'f32'],
   q4_1: ['q4_1', 'f32'],
   q5_0: ['q5_0', 'f32'],
@@ -37,7 +38,7 @@ const exact: Readonly<Record<CheckpointDType, readonly DType[]>> = {
   other: [],
 };
 
-const whole = new Set<CheckpointDType>(['i16', 'i32', 'i64']);
+const indices = new Set<CheckpointDType>(['i16', 'i32', 'i64']);
 
 /** Type on the device of a weight; null where none holds it. */
 export function deviceDType(
@@ -46,7 +47,7 @@ export function deviceDType(
   device: Pick<Device, 'supportsDType'>,
   policy: DTypePolicy = 'keep',
 ): DType | null {
-  if (whole.has(source)) return exact[source].find((dtype) => device.supportsDType(dtype)) ?? null;
+  if (readBy === 'index') return indices.has(source) ? 'i32' : null;
   if (exact[source].length === 0) return null;
   if (policy === 'f32' || readBy === 'elementwise') return 'f32';
   return exact[source].find((dtype) => device.supportsDType(dtype)) ?? null;

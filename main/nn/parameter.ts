@@ -5,9 +5,10 @@ import type { DType, TensorData, WeightStore } from '../../native/addon.ts';
  * - `matmul`: the first operand of a matrix product; any type that the device multiplies, quantised ones included;
  * - `rows`: looked up by index; any type that the device can gather;
  * - `elementwise`: added, multiplied or convolved per channel; float32, because ggml's elementwise operations read
- *   float32 beside float32 activations. These are vectors, a fraction of a percent of a model's bytes.
+ *   float32 beside float32 activations. These are vectors, a fraction of a percent of a model's bytes;
+ * - `index`: int32 positions in another tensor.
  */
-export type ReadBy = 'matmul' | 'rows' | 'elementwise';
+export type ReadBy = 'matmul' | 'rows' | 'elementwise' | 'index';
 
 /** Values for a parameter that no checkpoint holds (random weights in tests). */
 export type Initialiser = 'normal' | 'ones' | 'zeros';

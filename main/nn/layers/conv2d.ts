@@ -5,6 +5,13 @@ import type { Tensor } from '../tensor.ts';
 
 type Pair = number | readonly [number, number];
 
+export interface Conv2dOptions {
+  stride?: Pair;
+  padding?: Pair;
+  dilation?: Pair;
+  bias?: boolean;
+}
+
 /**
  * Convolution over an image, `[batch, in_channels, height, width] -> [batch, out_channels, height', width']`
  * (torch.nn.Conv2d with zero padding and one group).
@@ -22,7 +29,7 @@ export class Conv2d extends Module {
     readonly in_channels: number,
     readonly out_channels: number,
     kernel_size: Pair,
-    options: { stride?: Pair; padding?: Pair; dilation?: Pair; bias?: boolean } = {},
+    options: Conv2dOptions = {},
   ) {
     super();
     this.kernel_size = pair(kernel_size);

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device, WeightStore } from '../../native/addon.ts';
+import type { GraphBuilder } from './graph.ts';
+import { GraphCache } from './graph-cache.ts';
+import { KVCache, type KVCacheKind } from './kv-cache.ts';
+import { causalMask } from './masks.ts';
+import { Random } from './random.ts';
+import { randomWeights } from './random-weights.ts';
+import { absentVulkan, addon, openTestDevice, vulkanName, vulkanRequired } from './testing/devices.ts';
+import { largestDifference } from './testing/fixtures.ts';
+import { Stack, width } from './testing/stack.ts';
+
+const layers = 2;
+const options = { layers, kvHeads: 2, headDim: 8 };
+
+/** Positions `start` to `start + count`, as i32. */
+function span(start: number, count: number): Int32Array {
+  return Int32Array.from({ length: count }, (_, index) => start + index);
+}
+
+/** A stack without convolutions, so that each position depends on earlier ones through attention alone. */
+class Decoder {
+  readonly stack = new Stack(layers, 0);
+  readonly graphs: GraphCache;
+  store!: WeightStore;
+
+  constructor(readonly device: Device) {
+    this.graphs = new GraphCache(addon, device);
+  }
+
+  async load(): Promise<this> {
+    this.store = randomWeights(addon, this.stack, { component: 'decoder', seed: 3 });
+    this.store.bind(this.device);
+    await this.store.place(-1);
+    return this;
+  }
+
+  /** The whole sequence at once, without a cache: `[batch, count, 5]`. */
+  whole(x: Float32Array, count: number, batch = 1): Promise<Float32Array> {
+    return this.graphs.use(
+      `whole:${batch}:${count}`,
+      (g) => {
+        const positions = g.input('positions', 'i32', [count]);
+        const mask = g.input('mask', 'f32', [count, count]);
+        g.output('y', this.stack.forward(g, g.input('x', 'f32', [batch, count, width]), { positions, mask }));
+      },
+      (graph) => graph.runFloat32({ x, positions: span(0, count), mask: causalMask(count, count) }, 'y'),
+    );
+  }
+
+  /** The next positions, whose keys and values the cache takes up. */
+  async step(cache: KVCache, x: Float32Array, count: number): Promise<Float32Array> {
+    await cache.reserve(count);
+    const { capacity, length, batch } = cache;
+    const record = (g: GraphBuilder): void => {
+      const positions = g.input('positions', 'i32', [count]);
+      const slots = g.input('slots', 'i64', [count]);
+      const mask = g.input('mask', 'f32', [count, capacity]);
+      const input = g.input('x', 'f32', [batch, count, width]);
+      const caches = (layer: number) => cache.view(layer, slots);
+      g.output('y', this.stack.forward(g, input, { positions, mask, caches }));
+    };
+    const inputs = {
+      x,
+      positions: span(length, count),
+      slots: cache.slots(count),
+      mask: causalMask(count, capacity, length),
+    };
+    const y = await this.graphs.use(`step:${batch}:${count}:${capacity}`, record, (graph) =>
+      graph.runFloat32(inputs, 'y'),
+    );
+    cache.advance(count);
+    return y;
+  }
+
+  async dispose(): Promise<void> {
+    await this.graphs.dispose();
+    await this.store.dispose();
+  }
+}
+
+describe.each(['CPU', 'Vulkan'] as const)('KVCache on %s', (name) => {
+  if (name === 'Vulkan' && vulkanName === null) {
+    it('has a Vulkan device', ({ skip }) => {
+      if (vulkanRequired) throw new Error(absentVulkan);
+      skip(absentVulkan);
+    });
+    return;
+  }
+  let device: Device;
+  let decoder: Decoder;
+
+  beforeAll(async () => {
+    device = await openTestDevice(name);
+    decoder = await new Decoder(device).load();
+  });
+
+  afterAll(async () => {
+    await decoder.dispose();
+    await device.close();
+  });
+
+  it.each<[KVCacheKind, 'f32' | 'f16', number]>([
+    ['dynamic', 'f32', 1e-5],
+    ['static', 'f32', 1e-5],
+    ['static', 'f16', 5e-3],
+  ])('gives step by step what the whole sequence gives (%s, %s)', async (kind, dtype, tolerance) => {
+    // Past the first block, so that the cache grows on the way.
+    const count = 70;
+    const x = new Random(8).fillNormal(new Float32Array(count * width));
+    const whole = await decoder.whole(x, count);
+    const cache = await KVCache.create(addon, device, { ...options, kind, dtype });
+    const outputs: Float32Array[] = [];
+    // A prompt at once, then one position at a time, with a few at once in between.
+    for (const size of [57, 1, 1, 3, 1, 1, 1, 1, 2, 1, 1]) {
+      const from = cache.length * width;
+      outputs.push(await decoder.step(cache, x.slice(from, from + size * width), size));
+    }
+    expect(cache.length).toBe(count);
+    expect(cache.capacity).toBe(128);
+    expect(cache.bytes).toBeGreaterThanOrEqual(2 * layers * 128 * 16 * (dtype === 'f32' ? 4 : 2));
+    const joined = Float32Array.from(outputs.flatMap((part) => [...part]));
+    expect(largestDifference(joined, whole)).toBeLessThan(
+      name === 'CPU' ? tolerance : Math.max(tolerance, 1e-4),
+    );
+    decoder.graphs.drop('step');
+    cache.dispose();
+  });
+
+  it('keeps rows of a batch apart, also when it grows', async () => {
+    const count = 66;
+    const rows = [1, 2].map((seed) => new Random(seed).fillNormal(new Float32Array(count * width)));
+    const cache = await KVCache.create(addon, device, { ...options, batch: 2, kind: 'static' });
+    const part = (from: number, size: number): Float32Array =>
+      Float32Array.from(rows.flatMap((row) => [...row.subarray(from * width, (from + size) * width)]));
+    await decoder.step(cache, part(0, 63), 63);
+    await decoder.step(cache, part(63, 2), 2);
+    const last = await decoder.step(cache, part(65, 1), 1);
+    for (const [row, x] of rows.entries()) {
+      const whole = await decoder.whole(x, count);
+      const expected = whole.subarray(65 * 5);
+      expect(largestDifference(last.subarray(row * 5, row * 5 + 5), expected)).toBeLessThan(
+        name === 'CPU' ? 1e-5 : 1e-4,
+      );
+    }
+    decoder.graphs.drop('step');
+    cache.dispose();
+  });
+
+  it('goes back to an earlier position', async () => {
+    const x = new Random(9).fillNormal(new Float32Array(12 * width));
+    const cache = await KVCache.create(addon, device, options);
+    await decoder.step(cache, x.slice(0, 8 * width), 8);
+    await decoder.step(cache, new Float32Array(4 * width).fill(3), 4);
+    cache.truncate(8);
+    const again = await decoder.step(cache, x.slice(8 * width), 4);
+    const whole = await decoder.whole(x, 12);
+    expect(largestDifference(again, whole.subarray(8 * 5))).toBeLessThan(name === 'CPU' ? 1e-5 : 1e-4);
+    expect(() => cache.truncate(13)).toThrow(RangeError);
+    expect(() => cache.advance(1000)).toThrow(RangeError);
+    decoder.graphs.drop('step');
+    cache.dispose();
+  });
+});
+
+describe('KVCache on a small simulated device', () => {
+  it('keeps what it holds when it cannot grow', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 20 });
+    const cache = await KVCache.create(addon, device, { layers: 2, kvHeads: 4, headDim: 64, kind: 'static' });
+    const before = cache.capacity;
+    cache.advance(60);
+    await expect(cache.reserve(1000)).rejects.toMatchObject({ code: 'OutOfDeviceMemory' });
+    expect([cache.length, cache.capacity]).toEqual([60, before]);
+    expect(device.memory().held.state).toBe(cache.bytes);
+    cache.dispose();
+    expect(device.memory().held.state).toBe(0);
+    await device.close();
+  });
+});
