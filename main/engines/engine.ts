@@ -1,0 +1,49 @@
+import type { Addon } from '../../native/addon.ts';
+import type { EngineInfo } from '../contract/runtime.ts';
+import type { SpeakRequest } from '../contract/speech.ts';
+import type { ModelSource } from '../runtime/loaded-models.ts';
+import type { StageContext } from '../runtime/types.ts';
+
+/** What an engine is asked to speak: nothing is left to decide. */
+export interface SpeakTask extends Pick<SpeakRequest, 'text' | 'speed' | 'pitch'> {
+  voice: string;
+  seed: number;
+}
+
+/** One piece of audio; pieces follow each other without gap or overlap. */
+export interface AudioChunk {
+  /** Mono, -1..1, at the engine's sample rate; a buffer of its own. */
+  samples: Float32Array;
+  /** The text that this piece begins to speak; empty where it continues the piece before. */
+  text: string;
+}
+
+/** What an engine is given for one request: its stages, cancel, progress and warnings. */
+export type EngineContext = StageContext;
+
+/** A loaded model that speaks. Requests may overlap; each has its own context. */
+export interface Engine {
+  readonly id: string;
+  /** Wraps each part of a request in a stage, so that only this part's components need memory. */
+  readonly phased: boolean;
+  /** Samples per second of what `speak` yields. */
+  readonly sampleRate: number;
+  /**
+   * @throws StudioError `text_empty`, `text_not_speakable`, `text_malformed`, `invalid_request`, `cancelled`,
+   *   `out_of_device_memory`
+   */
+  speak(task: SpeakTask, ctx: EngineContext): AsyncIterable<AudioChunk>;
+  /** Working memory of a request in bytes, largest stage: for plans made before it runs. */
+  memoryRequired(task: SpeakTask): number;
+  /** Drops graphs and tables. The weights belong to the runtime. */
+  unload(): Promise<void>;
+}
+
+/** An engine as the catalog knows it, loaded or not. */
+export interface EngineDefinition {
+  readonly id: string;
+  /** Cheap: reads no weights. */
+  info(): EngineInfo;
+  /** The model that speaks a voice; hand it to `RuntimeService.acquire`. */
+  model(addon: Addon, voice: string): ModelSource<Engine>;
+}
