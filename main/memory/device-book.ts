@@ -1,6 +1,7 @@
 import type { Arena, Device, StreamerOptions } from '../../native/addon.ts';
 import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { joinSlots } from './planner/slots.ts';
 import type { PlannerDevice, Slots } from './planner/types.ts';
 import { MiB } from './policy.ts';
 
@@ -173,13 +174,4 @@ export class DeviceBook {
     this.#streamer = null;
     await this.device.close();
   }
-}
-
-export function joinSlots(a: Slots | null, b: Slots | null): Slots | null {
-  if (a === null || b === null) return a ?? b;
-  return {
-    count: Math.max(a.count, b.count),
-    bytes: Math.max(a.bytes, b.bytes),
-    prefetch: a.prefetch || b.prefetch,
-  };
 }

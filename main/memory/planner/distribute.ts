@@ -1,6 +1,9 @@
 import { unitTimes } from './cost.ts';
 import { residentLimit, slotCount } from './limits.ts';
-import { chooseResidents, fixedBytesOf, type Residency, smallestRoom, streamable } from './residency.ts';
+import { bytesOf, fixedBytesOf, markedFixed, streamable } from './parts.ts';
+import { chooseResidents, type Residency } from './residency.ts';
+import { joinSlots } from './slots.ts';
+import { type OtherSlots, slotsCost, smallestTogether } from './smallest.ts';
 import type { PlannerComponent, PlannerState, Slots } from './types.ts';
 
 /** What one component of a stage gets. */
@@ -36,102 +39,51 @@ export function distribute(
   const { policy } = state;
   const wholeOnly = policy.mode === 'high' || policy.mode === 'shared';
   const ordered = [...components].sort((a, b) => a.sizeBytes - b.sizeBytes || (a.id < b.id ? -1 : 1));
-  const minimum = ordered.map((component) => smallestSet(component, policy.asyncOffload));
   const shares: ComponentShare[] = [];
+  const others: OtherSlots = { planned: null, inUse: state.slotsInUse ?? null };
   let left = permittedBytes;
-  let slotCountUsed = 0;
-  let slotBytes = state.slotsInUse?.bytes ?? 0;
-  let prefetch = false;
 
   for (const [index, component] of ordered.entries()) {
-    const rest = restOf(minimum, index + 1);
-    const mayBeWhole = residentLimit(component, state) >= component.sizeBytes - fixedBytesOf(component);
-    const restSlots = Math.max(rest.slots, slotCountUsed * slotBytes);
-    if (mayBeWhole && (wholeOnly || component.sizeBytes + rest.weights + restSlots <= left)) {
+    const rest = ordered.slice(index + 1);
+    const limit = residentLimit(component, state);
+    const fixed = fixedBytesOf(component);
+    const restNeeds = smallestTogether(rest, policy.asyncOffload, others).bytes;
+    if (limit >= component.sizeBytes - fixed && (wholeOnly || component.sizeBytes + restNeeds <= left)) {
       shares.push(wholeShare(component, state));
       left -= component.sizeBytes;
       continue;
     }
-    const own = slotCount(component, policy.asyncOffload);
-    const count = Math.max(own, slotCountUsed, rest.count);
-    const fixed = fixedBytesOf(component);
-    const chosen =
-      chooseResidents(
-        component,
-        {
-          bytes: left - fixed - rest.weights,
-          residentLimit: residentLimit(component, state),
-          slotCount: count,
-          prefetch: own > 1,
-          minSlotBytes: Math.max(slotBytes, rest.slotBytes),
-        },
-        { residency: policy.residency, copyRate: state.device.copyRate, passes },
-      ) ?? atSmallest(component, count);
+    const count = slotCount(component, policy.asyncOffload);
+    const available = left - fixed;
+    const room = {
+      bytesAt: (slotBytes: number): number => {
+        if (slotBytes === 0) return available - restNeeds;
+        const atLeast = { bytes: slotBytes, count };
+        return available - smallestTogether(rest, policy.asyncOffload, others, atLeast).bytes;
+      },
+      residentLimit: limit,
+      slotCount: count,
+      prefetch: count > 1,
+    };
+    const options = { residency: policy.residency, copyRate: state.device.copyRate, passes };
+    const chosen = chooseResidents(component, room, options) ?? atSmallest(component, rest, state, others);
     const share = partialShare(component, chosen, state);
     shares.push(share);
-    left -= share.resident.reduce(
-      (bytes, unit) => bytes + component.units[unit]!.bytes,
-      component.fixedBytes,
-    );
+    left -= component.fixedBytes + bytesOf(component, share.resident);
     if (share.streamed.length > 0) {
-      slotCountUsed = Math.max(slotCountUsed, own);
-      slotBytes = Math.max(slotBytes, chosen.slotBytes);
-      prefetch ||= own > 1;
+      others.planned = joinSlots(others.planned, { count, bytes: chosen.slotBytes, prefetch: count > 1 });
     }
   }
-  const slots = slotCountUsed === 0 ? null : { count: slotCountUsed, bytes: slotBytes, prefetch };
-  const used = permittedBytes - left + (slots === null ? 0 : slots.count * slots.bytes);
-  return { shares, slots, overBudgetBytes: Math.max(0, used - permittedBytes) };
-}
-
-interface SmallestSet {
-  /** Fixed part and units that are larger than the slots. */
-  weights: number;
-  slotBytes: number;
-  count: number;
-}
-
-function smallestSet(component: PlannerComponent, asyncOffload: number): SmallestSet {
-  const count = slotCount(component, asyncOffload);
-  const room = smallestRoom(component, count);
-  return {
-    weights: fixedBytesOf(component) + room.bytes - count * room.slotBytes,
-    slotBytes: room.slotBytes,
-    count: room.slotBytes > 0 ? count : 0,
-  };
-}
-
-function restOf(
-  minimum: readonly SmallestSet[],
-  from: number,
-): { weights: number; slots: number; slotBytes: number; count: number } {
-  let weights = 0;
-  let slotBytes = 0;
-  let count = 0;
-  for (let index = from; index < minimum.length; index++) {
-    weights += minimum[index]!.weights;
-    slotBytes = Math.max(slotBytes, minimum[index]!.slotBytes);
-    count = Math.max(count, minimum[index]!.count);
-  }
-  return { weights, slots: slotBytes * count, slotBytes, count };
-}
-
-function markedFixed(component: PlannerComponent): number[] {
-  return component.units.flatMap((unit, index) => (unit.mark === 'fixed' ? [index] : []));
+  const over = slotsCost(0, 0, others) - left;
+  return { shares, slots: others.planned, overBudgetBytes: Math.max(0, over) };
 }
 
 /** Everything on the device: hot units first, cold ones last. */
 export function wholeShare(component: PlannerComponent, state: PlannerState): ComponentShare {
-  const everything = streamable(component);
-  const room = {
-    bytes: Number.POSITIVE_INFINITY,
-    residentLimit: Number.POSITIVE_INFINITY,
-    slotCount: 0,
-    prefetch: false,
-    minSlotBytes: 0,
-  };
+  const unlimited = Number.POSITIVE_INFINITY;
+  const room = { bytesAt: () => unlimited, residentLimit: unlimited, slotCount: 0, prefetch: false };
   const chosen = chooseResidents(component, room, { residency: 'rule', copyRate: null, passes: 1 });
-  const share = partialShare(component, chosen ?? { ...nothing, resident: everything }, state);
+  const share = partialShare(component, chosen ?? nothing, state);
   return { ...share, passMs: share.computeMs };
 }
 
@@ -144,14 +96,22 @@ const nothing: Residency = {
   chosenBy: 'rule',
 };
 
-function atSmallest(component: PlannerComponent, count: number): Residency {
-  const { resident, slotBytes } = smallestRoom(component, count);
-  const inside = new Set(resident);
+/** Nothing fits: only what is larger than the cheapest slot is resident. */
+function atSmallest(
+  component: PlannerComponent,
+  rest: readonly PlannerComponent[],
+  state: PlannerState,
+  others: OtherSlots,
+): Residency {
+  const { slotBytes } = smallestTogether([component, ...rest], state.policy.asyncOffload, others);
+  const size = (unit: number): number => component.units[unit]!.bytes;
+  const units = streamable(component);
+  const streamed = units.filter((unit) => size(unit) <= slotBytes);
   return {
     ...nothing,
-    resident,
-    streamed: streamable(component).filter((unit) => !inside.has(unit)),
-    slotBytes,
+    resident: units.filter((unit) => size(unit) > slotBytes),
+    streamed,
+    slotBytes: Math.max(0, ...streamed.map(size)),
   };
 }
 

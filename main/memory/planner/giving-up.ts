@@ -1,4 +1,5 @@
 import type { VramMode } from '../policy.ts';
+import { bytesOf } from './parts.ts';
 import { mib, reason } from './reasons.ts';
 import type { GiveUp, PlannerComponent } from './types.ts';
 
@@ -50,7 +51,7 @@ export function giveUp(victims: readonly PlannerComponent[], shortage: Shortage)
     }
     const fixed = victim.fixedPlaced && (whole || bytes < missing);
     if (fixed) bytes += heldTogether(victim);
-    if (fixed) for (const unit of markedFixed(victim)) units.push(unit);
+    if (fixed) for (const unit of placedFixed(victim)) units.push(unit);
     missing -= bytes;
     const params = { component: victim.id, device: shortage.device, name: shortage.name, bytes: mib(bytes) };
     const short = mib(shortage.bytes);
@@ -79,14 +80,11 @@ export function leavingOrder(component: PlannerComponent): number[] {
   return reversed.sort((a, b) => rank(a) - rank(b));
 }
 
-function markedFixed(component: PlannerComponent): number[] {
+function placedFixed(component: PlannerComponent): number[] {
   return component.placementOrder.filter((unit) => component.units[unit]!.mark === 'fixed').reverse();
 }
 
 /** Bytes that leave together as the last: the fixed part and the units marked fixed. */
 function heldTogether(component: PlannerComponent): number {
-  return markedFixed(component).reduce(
-    (bytes, unit) => bytes + component.units[unit]!.bytes,
-    component.fixedBytes,
-  );
+  return component.fixedBytes + bytesOf(component, placedFixed(component));
 }

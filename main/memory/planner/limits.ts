@@ -1,4 +1,4 @@
-import { fixedBytesOf } from './residency.ts';
+import { fixedBytesOf } from './parts.ts';
 import type { PlannerComponent, PlannerState } from './types.ts';
 
 /** Most bytes of units that may be resident: none, the hot ones, those under the cap, or all. */

@@ -1,10 +1,10 @@
 import { freeBytes, requested, uncachedFree } from './budget.ts';
 import { type ComponentShare, distribute } from './distribute.ts';
 import { giveUp, givingUpOrder } from './giving-up.ts';
-import { residentLimit, slotCount } from './limits.ts';
+import { bytesOf } from './parts.ts';
 import { predict } from './predict.ts';
 import { mib, type Reason, reason } from './reasons.ts';
-import { fixedBytesOf, smallestRoom } from './residency.ts';
+import { slotsCost } from './smallest.ts';
 import type {
   Budget,
   ComponentPlan,
@@ -68,22 +68,14 @@ export function planLoad(state: PlannerState, request: LoadRequest): Plan {
 
 /** Weights and slots that the mode asks for when memory is no question. */
 function wantedBytes(components: readonly PlannerComponent[], state: PlannerState): number {
-  let weights = 0;
-  let slots = 0;
-  for (const component of components) {
-    const limit = residentLimit(component, state);
-    const fixed = fixedBytesOf(component);
-    const units = component.sizeBytes - fixed;
-    if (limit >= units) {
-      weights += component.sizeBytes;
-      continue;
-    }
-    const count = slotCount(component, state.policy.asyncOffload);
-    const smallest = smallestRoom(component, count);
-    weights += fixed + Math.min(limit, units);
-    slots = Math.max(slots, count * smallest.slotBytes);
-  }
-  return weights + slots;
+  const unlimited = distribute(state, components, Number.MAX_SAFE_INTEGER, 1);
+  let bytes =
+    unlimited.slots === null
+      ? 0
+      : slotsCost(0, 0, { planned: unlimited.slots, inUse: state.slotsInUse ?? null });
+  for (const { component, resident } of unlimited.shares)
+    bytes += component.fixedBytes + bytesOf(component, resident);
+  return bytes;
 }
 
 /** Our caches count as free; they have to be emptied only if the memory is really wanted for something else. */

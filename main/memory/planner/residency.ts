@@ -1,17 +1,19 @@
 import { classesByValue, timeOf, type UnitTimes, unitTimes } from './cost.ts';
+import { bytesOf, streamable } from './parts.ts';
 import { spreadEvenly, spreadOrder } from './spread.ts';
 import type { PlannerComponent } from './types.ts';
 
 /** What one component may use, and how it streams what does not fit. */
 export interface Room {
-  /** Units (without the fixed part) and slots together. */
-  bytes: number;
+  /**
+   * Bytes for resident units (beside the fixed part) if units up to this size stream, the slots for them are there and
+   * the rest of the stage has at least its smallest working set.
+   */
+  bytesAt: (slotBytes: number) => number;
   /** Most bytes of resident units whatever the room: mode `low` and `none`, or a cap. */
   residentLimit: number;
   slotCount: number;
   prefetch: boolean;
-  /** Slots are at least this large, because another component of the stage streams too. */
-  minSlotBytes: number;
 }
 
 export interface Residency {
@@ -28,67 +30,11 @@ export interface Residency {
   chosenBy: 'rule' | 'cost' | 'kept';
 }
 
-/** Units that may stream, in running order. */
-export function streamable(component: PlannerComponent): number[] {
-  return component.units.flatMap((unit, index) => (unit.mark === 'fixed' ? [] : [index]));
-}
-
-/** Fixed part and the units marked so. */
-export function fixedBytesOf(component: PlannerComponent): number {
-  let bytes = component.fixedBytes;
-  for (const unit of component.units) if (unit.mark === 'fixed') bytes += unit.bytes;
-  return bytes;
-}
-
-/**
- * The smallest room in which the streamable units run: slots for the largest streamed unit, beside the units that
- * are larger still. Usually everything streams; one unit far above the others is cheaper resident than as slots.
- */
-export function smallestRoom(
-  component: PlannerComponent,
-  slotCount: number,
-): { bytes: number; slotBytes: number; resident: number[] } {
-  const units = streamable(component).sort((a, b) => component.units[b]!.bytes - component.units[a]!.bytes);
-  let best = { bytes: Number.POSITIVE_INFINITY, slotBytes: 0, resident: 0 };
-  let residentBytes = 0;
-  for (let count = 0; count <= units.length; count++) {
-    const slotBytes = count < units.length ? component.units[units[count]!]!.bytes : 0;
-    const bytes = residentBytes + slotCount * slotBytes;
-    if (bytes < best.bytes) best = { bytes, slotBytes, resident: count };
-    residentBytes += slotBytes;
-  }
-  if (units.length === 0) best = { bytes: 0, slotBytes: 0, resident: 0 };
-  return { bytes: best.bytes, slotBytes: best.slotBytes, resident: units.slice(0, best.resident) };
-}
-
-/** Most slot sizes tried for one component. */
-const maxSlotSizes = 16;
-
-/**
- * Which units are resident in `room`, or null if not even the smallest working set fits. Each slot size is tried:
- * larger units are resident, the rest of the room is filled in order. By rule the plan with the most resident bytes
- * wins, by cost the one with the shortest pass.
- */
-export function chooseResidents(
-  component: PlannerComponent,
-  room: Room,
-  options: { residency: 'rule' | 'cost'; copyRate: number | null; passes: number },
-): Residency | null {
-  const times = options.residency === 'cost' ? unitTimes(component, options.copyRate) : null;
-  const candidates: Candidate[] = [];
-  for (const slotBytes of slotSizes(component, room)) {
-    for (const kind of ['rule', 'cost', 'kept'] as const) {
-      if (kind === 'cost' && (times === null || component.kind === 'sequence')) continue;
-      if (kind === 'kept' && component.placementOrder.length === 0) continue;
-      const candidate = fill(component, room, slotBytes, kind, times);
-      if (candidate !== null) candidates.push(candidate);
-    }
-  }
-  if (candidates.length === 0) return null;
-  for (const candidate of candidates) {
-    if (times !== null) candidate.passMs = timeOf(component, candidate.resident, times, room);
-  }
-  return settle(component, candidates, times, options.passes);
+export interface ResidencyOptions {
+  residency: 'rule' | 'cost';
+  /** Bytes per millisecond; null until measured. */
+  copyRate: number | null;
+  passes: number;
 }
 
 interface Candidate {
@@ -102,70 +48,101 @@ interface Candidate {
   droppedBytes: number;
 }
 
-/** Distinct unit sizes from large to small, thinned; the cheapest one is always among them. */
-function slotSizes(component: PlannerComponent, room: Room): number[] {
-  const sizes = [...new Set(streamable(component).map((unit) => component.units[unit]!.bytes))].sort(
-    (a, b) => b - a,
-  );
-  if (sizes.length === 0) return [];
-  const cheapest = smallestRoom(component, room.slotCount).slotBytes;
-  if (sizes.length <= maxSlotSizes) return sizes;
+/** Most slot sizes tried for one component. */
+const maxSlotSizes = 16;
+
+/**
+ * Which units are resident in `room`, or null if not even the smallest working set fits. Each slot size is tried:
+ * larger units are resident, the rest of the room is filled in order. By rule the plan with the most resident bytes
+ * wins, by cost the one with the shortest pass; what is placed already is kept where nothing is gained by moving it.
+ */
+export function chooseResidents(
+  component: PlannerComponent,
+  room: Room,
+  options: ResidencyOptions,
+): Residency | null {
+  const times = options.residency === 'cost' ? unitTimes(component, options.copyRate) : null;
+  const kinds: Candidate['kind'][] = ['rule'];
+  if (times !== null && component.kind === 'oneshot') kinds.push('cost');
+  if (component.placementOrder.length > 0) kinds.push('kept');
+  const candidates: Candidate[] = [];
+  for (const slotBytes of slotSizes(component)) {
+    const bytes = room.bytesAt(slotBytes);
+    for (const kind of kinds) {
+      const resident = fill(component, { bytes, limit: room.residentLimit, slotBytes }, kind, times);
+      if (resident !== null) candidates.push(weigh(component, kind, resident));
+    }
+  }
+  if (candidates.length === 0) return null;
+  // Above the limit only where nothing else runs at all.
+  const within = candidates.filter(({ bytes }) => bytes <= room.residentLimit);
+  const allowed = within.length > 0 ? within : candidates;
+  if (times !== null) {
+    for (const candidate of allowed) candidate.passMs = timeOf(component, candidate.resident, times, room);
+  }
+  return settle(component, allowed, times, options.passes);
+}
+
+/** Distinct unit sizes from large to small, thinned where there are many; 0: nothing streams. */
+function slotSizes(component: PlannerComponent): number[] {
+  const units = streamable(component).map((unit) => component.units[unit]!.bytes);
+  const sizes = [...new Set(units)].sort((a, b) => b - a);
+  if (sizes.length <= maxSlotSizes) return [...sizes, 0];
   const step = (sizes.length - 1) / (maxSlotSizes - 1);
   const thinned = new Set(Array.from({ length: maxSlotSizes }, (_, i) => sizes[Math.round(i * step)]!));
-  if (cheapest > 0) thinned.add(cheapest);
+  // Sizes at which the smallest working set may lie are never left out.
+  units.sort((a, b) => b - a);
+  for (let count = 1; count <= 4; count++) {
+    let best = Number.POSITIVE_INFINITY;
+    let bestSize = 0;
+    let resident = 0;
+    for (const size of units) {
+      if (resident + count * size < best) {
+        best = resident + count * size;
+        bestSize = size;
+      }
+      resident += size;
+    }
+    thinned.add(bestSize);
+  }
+  thinned.add(0);
   return [...thinned].sort((a, b) => b - a);
 }
 
+/** Fills the room in order; null if what cannot stream does not fit. */
 function fill(
   component: PlannerComponent,
-  room: Room,
-  slotBytes: number,
+  room: { bytes: number; limit: number; slotBytes: number },
   kind: Candidate['kind'],
   times: UnitTimes | null,
-): Candidate | null {
-  const units = component.units;
-  const chosen = new Set<number>();
-  let left = Math.min(
-    room.bytes - room.slotCount * Math.max(slotBytes, room.minSlotBytes),
-    room.residentLimit,
-  );
-  let enforced = 0;
-  for (const unit of streamable(component)) {
-    if (units[unit]!.bytes <= slotBytes) continue;
-    chosen.add(unit);
-    enforced += units[unit]!.bytes;
-  }
+): number[] | null {
+  const { units } = component;
+  const movable = streamable(component);
   // Units above the slot size have to be resident even under a cap or in mode `none`.
-  if (room.bytes - room.slotCount * Math.max(slotBytes, room.minSlotBytes) < enforced) return null;
-  left -= enforced;
+  const chosen = new Set(movable.filter((unit) => units[unit]!.bytes > room.slotBytes));
+  const enforced = bytesOf(component, [...chosen]);
+  if (enforced > room.bytes) return null;
+  let left = Math.min(room.bytes, room.limit) - enforced;
   const take = (group: readonly number[]): void => {
     for (const unit of group) {
-      const bytes = units[unit]!.bytes;
-      if (bytes > left) continue;
+      const { bytes } = units[unit]!;
+      if (bytes > left || chosen.has(unit)) continue;
       chosen.add(unit);
       left -= bytes;
     }
   };
-  if (kind === 'kept') {
-    const kept = component.placementOrder.filter(
-      (unit) => !chosen.has(unit) && units[unit]!.mark !== 'fixed',
-    );
-    take(byMark(component, kept));
-  }
   for (const mark of ['hot', null, 'cold'] as const) {
-    const group = streamable(component).filter((unit) => units[unit]!.mark === mark && !chosen.has(unit));
-    for (const members of classes(component, group, kind, times)) takeClass(members);
-  }
-  function takeClass(members: number[]): void {
-    const size = units[members[0]!]!.bytes;
-    const equal = members.every((unit) => units[unit]!.bytes === size);
-    if (!equal || component.kind === 'sequence') {
-      take(component.kind === 'sequence' || kind === 'rule' ? members : spreadOrder(members));
-      return;
+    const group = movable.filter((unit) => units[unit]!.mark === mark && !chosen.has(unit));
+    if (kind === 'kept') take(component.placementOrder.filter((unit) => units[unit]!.mark === mark));
+    const open = group.filter((unit) => !chosen.has(unit));
+    for (const members of classes(component, open, kind, times)) {
+      const size = units[members[0]!]!.bytes;
+      const alike = component.kind === 'oneshot' && members.every((unit) => units[unit]!.bytes === size);
+      if (alike) take(spreadEvenly(members, Math.max(0, Math.floor(left / size))));
+      else take(component.kind === 'sequence' ? members : spreadOrder(members));
     }
-    take(spreadEvenly(members, Math.min(members.length, Math.max(0, Math.floor(left / size)))));
   }
-  return summarise(component, kind, [...chosen]);
+  return [...chosen];
 }
 
 /**
@@ -174,16 +151,16 @@ function fill(
  */
 function classes(
   component: PlannerComponent,
-  group: number[],
+  group: readonly number[],
   kind: Candidate['kind'],
   times: UnitTimes | null,
-): number[][] {
+): (readonly number[])[] {
   if (group.length === 0) return [];
   if (component.kind === 'sequence') return [group];
   if (kind !== 'rule' && times !== null) return classesByValue(component, group, times);
   const bySize = new Map<number, number[]>();
   for (const unit of group) {
-    const bytes = component.units[unit]!.bytes;
+    const { bytes } = component.units[unit]!;
     const members = bySize.get(bytes);
     if (members) members.push(unit);
     else bySize.set(bytes, [unit]);
@@ -191,79 +168,74 @@ function classes(
   return [...bySize].sort(([a], [b]) => b - a).map(([, members]) => members);
 }
 
-function summarise(component: PlannerComponent, kind: Candidate['kind'], chosen: number[]): Candidate {
+function weigh(component: PlannerComponent, kind: Candidate['kind'], resident: number[]): Candidate {
+  const movable = component.placementOrder.filter((unit) => component.units[unit]!.mark !== 'fixed');
+  let droppedBytes = bytesOf(component, movable);
   let bytes = 0;
   let hotBytes = 0;
   let uploadBytes = 0;
-  let droppedBytes = 0;
-  for (const index of component.placementOrder) {
-    const unit = component.units[index]!;
-    if (unit.mark !== 'fixed') droppedBytes += unit.bytes;
-  }
-  for (const index of chosen) {
+  for (const index of resident) {
     const unit = component.units[index]!;
     bytes += unit.bytes;
     if (unit.mark === 'hot') hotBytes += unit.bytes;
     if (unit.placed) droppedBytes -= unit.bytes;
     else uploadBytes += unit.bytes;
   }
-  return { kind, resident: chosen, bytes, hotBytes, uploadBytes, droppedBytes, passMs: null };
-}
-
-/** Hot before unmarked before cold; otherwise as given. */
-function byMark(component: PlannerComponent, units: readonly number[]): number[] {
-  const rank = (unit: number): number => {
-    const mark = component.units[unit]!.mark;
-    return mark === 'hot' ? 0 : mark === 'cold' ? 2 : 1;
-  };
-  return [...units].sort((a, b) => rank(a) - rank(b));
+  return { kind, resident, bytes, hotBytes, uploadBytes, droppedBytes, passMs: null };
 }
 
 function settle(
   component: PlannerComponent,
-  candidates: Candidate[],
+  candidates: readonly Candidate[],
   times: UnitTimes | null,
   passes: number,
 ): Residency {
   const byRule = (a: Candidate, b: Candidate): number =>
     b.hotBytes - a.hotBytes || b.bytes - a.bytes || a.uploadBytes - b.uploadBytes;
-  const best = (list: Candidate[], order: (a: Candidate, b: Candidate) => number): Candidate | undefined =>
-    list.length === 0 ? undefined : list.reduce((kept, next) => (order(next, kept) < 0 ? next : kept));
+  // What is placed now and would be dropped counts for the upload that it cost.
+  const cost = (c: Candidate): number => passes * c.passMs! + c.droppedBytes / times!.copyRate;
+  const byCost = (a: Candidate, b: Candidate): number => {
+    const [x, y] = [cost(a), cost(b)];
+    return Math.abs(x - y) > 1e-6 * Math.max(x, y) ? x - y : byRule(a, b);
+  };
+  const winner = best(candidates, times === null ? byRule : byCost)!;
   const rule = best(
     candidates.filter(({ kind }) => kind === 'rule'),
     byRule,
-  )!;
-  let winner: Candidate;
-  if (times === null) {
-    winner = best(candidates, byRule)!;
-  } else {
-    // What is placed now and would be dropped counts for the upload that it cost.
-    const cost = (c: Candidate): number => passes * c.passMs! + c.droppedBytes / times.copyRate;
-    const order = (a: Candidate, b: Candidate): number => {
-      const [x, y] = [cost(a), cost(b)];
-      return Math.abs(x - y) > 1e-6 * Math.max(x, y) ? x - y : byRule(a, b);
-    };
-    winner = best(candidates, order)!;
-  }
-  const resident = placementSequence(component, winner);
+  );
+  const resident = placementSequence(component, winner.resident);
   const inside = new Set(resident);
   const streamed = streamable(component).filter((unit) => !inside.has(unit));
   return {
     resident,
     streamed,
-    slotBytes: streamed.reduce((bytes, unit) => Math.max(bytes, component.units[unit]!.bytes), 0),
+    slotBytes: Math.max(0, ...streamed.map((unit) => component.units[unit]!.bytes)),
     passMs: winner.passMs,
-    rulePassMs: winner === rule ? null : rule.passMs,
+    rulePassMs: winner === rule ? null : (rule?.passMs ?? null),
     chosenBy: winner.kind,
   };
 }
 
+/** The first of the best. */
+function best(
+  candidates: readonly Candidate[],
+  order: (a: Candidate, b: Candidate) => number,
+): Candidate | undefined {
+  let kept = candidates[0];
+  for (const candidate of candidates) if (order(candidate, kept!) < 0) kept = candidate;
+  return kept;
+}
+
 /** What is placed stays first, in its order; new units follow, hot ones first, spread where they are alike. */
-function placementSequence(component: PlannerComponent, winner: Candidate): number[] {
-  const chosen = new Set(winner.resident);
-  const placed = component.placementOrder.filter((unit) => chosen.has(unit));
+function placementSequence(component: PlannerComponent, chosen: readonly number[]): number[] {
+  const inside = new Set(chosen);
+  const placed = component.placementOrder.filter((unit) => inside.has(unit));
   const known = new Set(placed);
-  const added = winner.resident.filter((unit) => !known.has(unit)).sort((a, b) => a - b);
+  const added = chosen.filter((unit) => !known.has(unit)).sort((a, b) => a - b);
+  const rank = (unit: number): number => {
+    const { mark } = component.units[unit]!;
+    return mark === 'hot' ? 0 : mark === 'cold' ? 2 : 1;
+  };
   const ordered = component.kind === 'sequence' ? added : spreadOrder(added);
-  return [...placed, ...byMark(component, ordered)];
+  return [...placed, ...ordered.sort((a, b) => rank(a) - rank(b))];
 }

@@ -66,7 +66,7 @@ export interface PlannerState {
   components: readonly PlannerComponent[];
   policy: PlannerPolicy;
   /** Slots that streaming stages of other requests use now. */
-  slotsInUse?: { count: number; bytes: number } | null;
+  slotsInUse?: Slots | null;
 }
 
 export interface LoadRequest {
