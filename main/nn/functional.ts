@@ -16,6 +16,11 @@ export function silu(x: Tensor): Tensor {
   return x.unary('silu');
 }
 
+/** `silu(gate) * x`, both of one shape (Shazeer 2020). */
+export function swiglu(gate: Tensor, x: Tensor): Tensor {
+  return gate.record('swiglu_split', [gate.contiguous(), x.contiguous()], [], gate.shape);
+}
+
 export function sigmoid(x: Tensor): Tensor {
   return x.unary('sigmoid');
 }

@@ -97,17 +97,17 @@ describe('Module', () => {
         (embed): Embedding(10, 4)
         (layers): ModuleList(
           (0-1): 2 x Block(
-            (norm): LayerNorm((4,), eps=0.00001, elementwise_affine=true)
+            (norm): LayerNorm((4,), eps=0.00001, elementwise_affine=True)
             (mlp): SwiGLUMLP(
-              (gate_proj): Linear(in_features=4, out_features=8, bias=false)
-              (up_proj): Linear(in_features=4, out_features=8, bias=false)
-              (down_proj): Linear(in_features=8, out_features=4, bias=false)
+              (gate_proj): Linear(in_features=4, out_features=8, bias=False)
+              (up_proj): Linear(in_features=4, out_features=8, bias=False)
+              (down_proj): Linear(in_features=8, out_features=4, bias=False)
             )
           )
         )
-        (extra.0): Linear(in_features=4, out_features=4, bias=true)
-        (extra.1): Linear(in_features=4, out_features=2, bias=true)
-        (head): Linear(in_features=4, out_features=10, bias=false)
+        (extra.0): Linear(in_features=4, out_features=4, bias=True)
+        (extra.1): Linear(in_features=4, out_features=2, bias=True)
+        (head): Linear(in_features=4, out_features=10, bias=False)
       )"
     `);
   });

@@ -99,6 +99,11 @@ export abstract class Module {
   }
 }
 
+/** A truth value as Python prints it, for `extraRepr`. */
+export function python(value: boolean): string {
+  return value ? 'True' : 'False';
+}
+
 function* walk(module: Module, path: string, seen: Set<Module>): Generator<[string, Module]> {
   if (seen.has(module)) return;
   seen.add(module);

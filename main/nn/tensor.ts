@@ -182,6 +182,21 @@ export class Tensor {
     return Tensor.from(this.recorder, handle, shape, this.dtype, this.isContiguous && outermost);
   }
 
+  /** Every `step`-th of the entries of one dimension but the last, `length` of them from `start` on. */
+  slice(axis: number, start: number, length: number, step: number): Tensor {
+    if (step === 1) return this.narrow(axis, start, length);
+    const at = normalAxis(axis, this.rank);
+    const last = start + (length - 1) * step;
+    if (this.#base !== null) return this.contiguous().slice(axis, start, length, step);
+    if (at === this.rank - 1 || start < 0 || length < 1 || step < 1 || last >= this.shape[at]!) {
+      throw new RangeError(
+        `${length} entries from ${start}, ${step} apart, cannot be taken from dimension ${axis} of ${showShape(this.shape)}.`,
+      );
+    }
+    const handle = this.recorder.op('slice', [this.handle], [at, start, length, step]);
+    return Tensor.from(this.recorder, handle, this.shape.with(at, length), this.dtype, false);
+  }
+
   /** Equal parts along one dimension. */
   chunk(count: number, axis: number): Tensor[] {
     const size = this.size(axis);
@@ -259,7 +274,7 @@ export class Tensor {
       const back = right.permute(...inverseOrder(left.#order));
       return left.#base.binary(name, back).permute(...left.#order);
     }
-    return left.record(name, [left.contiguous(), right.contiguous()], [], shape);
+    return left.record(name, [left.rowContiguous(), right.rowContiguous()], [], shape);
   }
 
   /** An elementwise operation of one operand, run in the order in which the elements lie. */

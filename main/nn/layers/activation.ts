@@ -1,6 +1,6 @@
 import * as F from '../functional.ts';
 import type { GraphBuilder } from '../graph.ts';
-import { Module } from '../module.ts';
+import { Module, python } from '../module.ts';
 import { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 
@@ -58,7 +58,7 @@ export class Snake extends Module {
   }
 
   override extraRepr(): string {
-    return `${this.channels}, logscale=${this.logscale}`;
+    return `${this.channels}, logscale=${python(this.logscale)}`;
   }
 }
 
@@ -87,7 +87,7 @@ export class SnakeBeta extends Module {
   }
 
   override extraRepr(): string {
-    return `${this.channels}, logscale=${this.logscale}`;
+    return `${this.channels}, logscale=${python(this.logscale)}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { GraphBuilder } from '../graph.ts';
 import { Module } from '../module.ts';
 import type { Parameter } from '../parameter.ts';
-import { Tensor } from '../tensor.ts';
+import type { Tensor } from '../tensor.ts';
 import { type PaddingMode, pad } from './padding.ts';
 
 export interface Conv1dOptions {
@@ -15,28 +15,6 @@ export interface Conv1dOptions {
   groups?: number;
   bias?: boolean;
   padding_mode?: PaddingMode;
-}
-
-/** `x` `[batch, frames, channels]`, `kernel` `[taps, channels]`, both contiguous; at least 2 frames. */
-function depthwise1d(x: Tensor, kernel: Tensor, stride: number, padding: number, dilation: number): Tensor {
-  const [batch, frames, channels] = [x.size(0), x.size(1), x.size(2)];
-  const taps = kernel.size(0);
-  const outFrames = Math.floor((frames + 2 * padding - (taps - 1) * dilation - 1) / stride) + 1;
-  // As an image of height 1; the result lies channels last, as the input does.
-  const image = x.reshape(batch, 1, frames, channels).permute(0, 3, 1, 2);
-  const filters = kernel.reshape(1, 1, taps, channels).permute(3, 0, 1, 2);
-  const { recorder } = x;
-  const product = recorder.op(
-    'conv_2d_dw',
-    [filters.handle, image.handle],
-    [stride, 1, padding, 0, dilation, 1],
-  );
-  const channelsLast = recorder.op('permute', [product], [0, 2, 3, 1]);
-  return Tensor.from(recorder, channelsLast, [batch, 1, outFrames, channels], 'f32').reshape(
-    batch,
-    outFrames,
-    channels,
-  );
 }
 
 /**
@@ -83,7 +61,7 @@ export class Conv1d extends Module {
     this.padding_mode = padding_mode;
     [this.#left, this.#right] = resolvePadding(padding, (kernel_size - 1) * dilation, stride);
     const shape = [out_channels, in_channels / groups, kernel_size];
-    // Channels last: the layout that a device's depthwise kernel vectorises over.
+    // A depthwise filter is read tap by tap.
     this.weight = this.#depthwise(groups)
       ? this.parameter(shape, { readBy: 'elementwise', storedOrder: [1, 2, 0], init: 'normal' })
       : this.parameter(shape);
@@ -134,7 +112,7 @@ export class Conv1d extends Module {
       1;
     const unfolded = grouped
       .record(
-        'im2col_1d',
+        'im2col',
         [weight, grouped.contiguous()],
         [this.stride, padding, this.dilation],
         [batch * groups, all, columns],
@@ -148,31 +126,27 @@ export class Conv1d extends Module {
     return product.permute(0, 2, 1, 3).reshape(batch, outFrames, this.out_channels);
   }
 
-  /** One filter per channel, channels last throughout: `[batch, out frames, channels]`. */
+  /**
+   * One filter per channel: `[batch, out frames, channels]`. Channels last, tap by tap, which beats columns and
+   * ggml's channels-first kernel several times over on a CPU.
+   */
   #convolveChannels(g: GraphBuilder, x: Tensor, outFrames: number): Tensor {
-    const { input, padding, skip } = this.#paddedInput(x, x.size(2) > 1);
-    const [batch, channels, frames] = [input.size(0), input.size(1), input.size(2)];
-    const kernel = g.weight(this.weight).reshape(this.kernel_size, channels);
-    const last = input.transpose(1, 2).contiguous();
-    // A single frame has no channels-last layout of its own, and is read by one tap.
-    if (frames === 1) return last.mul(kernel.narrow(0, 0, 1));
-    return depthwise1d(
-      last.reshape(batch, frames, channels),
-      kernel,
-      this.stride,
-      padding,
-      this.dilation,
-    ).narrow(1, skip, outFrames);
+    const taps = g.weight(this.weight).reshape(this.kernel_size, this.out_channels);
+    const frames = pad(x.transpose(1, 2), this.#left, this.#right, this.padding_mode, 1).contiguous();
+    const products = Array.from({ length: this.kernel_size }, (_, tap) =>
+      frames.slice(1, tap * this.dilation, outFrames, this.stride).mul(taps.narrow(0, tap, 1)),
+    );
+    return products.reduce((sum, product) => sum.add(product));
   }
 
   /**
    * Zeros can be left to the column operation, which pads both sides alike: the surplus columns are skipped.
    * Everything else is padded first.
    */
-  #paddedInput(x: Tensor, implicit = true): { input: Tensor; padding: number; skip: number } {
+  #paddedInput(x: Tensor): { input: Tensor; padding: number; skip: number } {
     const [left, right] = [this.#left, this.#right];
     const surplus = Math.max(0, right - left);
-    if (implicit && this.padding_mode === 'zeros' && surplus % this.stride === 0) {
+    if (this.padding_mode === 'zeros' && surplus % this.stride === 0) {
       return { input: x, padding: Math.max(left, right), skip: surplus / this.stride };
     }
     return { input: pad(x, left, right, this.padding_mode), padding: 0, skip: 0 };

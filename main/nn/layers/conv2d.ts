@@ -64,14 +64,7 @@ export class Conv2d extends Module {
       .record(
         'im2col_2d',
         [weight, x.contiguous()],
-        [
-          this.stride[1],
-          this.stride[0],
-          this.padding[1],
-          this.padding[0],
-          this.dilation[1],
-          this.dilation[0],
-        ],
+        [...this.stride, ...this.padding, ...this.dilation],
         [batch, rows, columns, taps],
         'f32',
       );

@@ -17,11 +17,8 @@ export class Embedding extends Module {
 
   /** @param ids i32, each from 0 to `num_embeddings` - 1; the caller checks the range. */
   forward(g: GraphBuilder, ids: Tensor): Tensor {
-    const rows = ids.reshape(ids.elements);
-    const shape = [ids.elements, this.embedding_dim];
-    return rows
-      .record('get_rows', [g.weight(this.weight), rows], [], shape, 'f32')
-      .reshape(...ids.shape, this.embedding_dim);
+    const shape = [...ids.shape, this.embedding_dim];
+    return ids.record('get_rows', [g.weight(this.weight), ids], [], shape, 'f32');
   }
 
   override extraRepr(): string {

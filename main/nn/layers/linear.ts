@@ -1,5 +1,5 @@
 import type { GraphBuilder } from '../graph.ts';
-import { Module } from '../module.ts';
+import { Module, python } from '../module.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 
@@ -25,6 +25,6 @@ export class Linear extends Module {
   }
 
   override extraRepr(): string {
-    return `in_features=${this.in_features}, out_features=${this.out_features}, bias=${this.bias !== null}`;
+    return `in_features=${this.in_features}, out_features=${this.out_features}, bias=${python(this.bias !== null)}`;
   }
 }

@@ -20,8 +20,8 @@ export class SwiGLUMLP extends Module {
   }
 
   forward(g: GraphBuilder, x: Tensor): Tensor {
-    const gate = F.silu(this.gate_proj.forward(g, x));
-    return this.down_proj.forward(g, gate.mul(this.up_proj.forward(g, x)));
+    const gated = F.swiglu(this.gate_proj.forward(g, x), this.up_proj.forward(g, x));
+    return this.down_proj.forward(g, gated);
   }
 }
 

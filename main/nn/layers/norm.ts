@@ -1,5 +1,5 @@
 import type { GraphBuilder } from '../graph.ts';
-import { Module } from '../module.ts';
+import { Module, python } from '../module.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 
@@ -27,7 +27,7 @@ export class LayerNorm extends Module {
   }
 
   override extraRepr(): string {
-    return `(${this.normalized_shape},), eps=${this.eps}, elementwise_affine=${this.weight !== null}`;
+    return `(${this.normalized_shape},), eps=${this.eps}, elementwise_affine=${python(this.weight !== null)}`;
   }
 }
 
@@ -85,6 +85,6 @@ export class GroupNorm extends Module {
   }
 
   override extraRepr(): string {
-    return `${this.num_groups}, ${this.num_channels}, eps=${this.eps}, affine=${this.weight !== null}`;
+    return `${this.num_groups}, ${this.num_channels}, eps=${this.eps}, affine=${python(this.weight !== null)}`;
   }
 }

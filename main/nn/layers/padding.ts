@@ -1,39 +1,40 @@
-import type { Tensor } from '../tensor.ts';
+import { normalAxis } from '../shapes.ts';
+import { Tensor } from '../tensor.ts';
 
 export type PaddingMode = 'zeros' | 'reflect' | 'replicate' | 'circular';
 
-/** Extends the last dimension by `left` and `right` entries, as torch.nn.functional.pad does. */
-export function pad(x: Tensor, left: number, right: number, mode: PaddingMode = 'zeros'): Tensor {
+/** Extends one dimension by `left` and `right` entries, as torch.nn.functional.pad does. */
+export function pad(x: Tensor, left: number, right: number, mode: PaddingMode = 'zeros', axis = -1): Tensor {
   if (left === 0 && right === 0) return x;
-  const length = x.size(-1);
-  if (mode === 'zeros') {
-    const shape = x.shape.with(-1, length + left + right);
-    return x.record('pad', [x.contiguous()], [left, right, 0, 0, 0, 0, 0, 0], shape);
-  }
+  const at = normalAxis(axis, x.rank);
+  const length = x.size(at);
   if (mode === 'reflect') {
     if (Math.max(left, right) >= length) {
-      throw new RangeError(
-        `Reflection by ${Math.max(left, right)} needs a longer input than ${length} frames.`,
-      );
+      throw new RangeError(`Reflection by ${Math.max(left, right)} needs more than ${length} frames.`);
     }
-    return x.record(
-      'pad_reflect_1d',
-      [x.contiguous()],
-      [left, right],
-      x.shape.with(-1, length + left + right),
-    );
+    const rows = x.transpose(at, -1);
+    return rows
+      .apply('pad_reflect_1d', [left, right], rows.shape.with(-1, length + left + right))
+      .transpose(at, -1);
   }
   if (mode === 'circular' && Math.max(left, right) > length) {
     throw new RangeError(
-      `Circular padding by ${Math.max(left, right)} needs at least as many frames; there are ${length}.`,
+      `Circular padding by ${Math.max(left, right)} needs as many frames; there are ${length}.`,
     );
   }
-  // What lies beyond an edge: the other end, or the edge's own frame again.
   const beyond = (side: 'left' | 'right', size: number): Tensor => {
-    if (mode === 'circular') return x.narrow(-1, side === 'left' ? length - size : 0, size);
-    return x.narrow(-1, side === 'left' ? 0 : length - 1, 1).expand(...x.shape.with(-1, size));
+    const shape = x.shape.with(at, size);
+    if (mode === 'zeros') return zeros(x, shape);
+    if (mode === 'circular') return x.narrow(at, side === 'left' ? length - size : 0, size);
+    return x.narrow(at, side === 'left' ? 0 : length - 1, 1).expand(...shape);
   };
   let padded = x;
-  if (left > 0) padded = beyond('left', left).concat(padded, -1);
-  return right > 0 ? padded.concat(beyond('right', right), -1) : padded;
+  if (left > 0) padded = beyond('left', left).concat(padded, at);
+  return right > 0 ? padded.concat(beyond('right', right), at) : padded;
+}
+
+/** Joined as a constant: not every backend pads on the left. */
+function zeros(like: Tensor, shape: number[]): Tensor {
+  const data = new Float32Array(shape.reduce((product, size) => product * size, 1));
+  return Tensor.from(like.recorder, like.recorder.constant('f32', shape, data), shape, 'f32');
 }
