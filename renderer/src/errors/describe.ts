@@ -1,0 +1,113 @@
+import type { ErrorBody, ErrorCode } from '../../../main/contract/errors.ts';
+import type { Format } from '../i18n/format.ts';
+import { catalogues } from '../i18n/index.ts';
+import type { Language } from '../store/settings.ts';
+
+export interface ErrorDescription {
+  title: string;
+  why: string;
+  fix: string;
+}
+
+/** Names that the native layer gives to sizes, as the catalogue calls them. */
+const aliases: Record<string, string> = {
+  needed: 'needed_bytes',
+  available: 'free_bytes',
+  available_bytes: 'free_bytes',
+  needed_mb: 'needed_bytes',
+  free_mb: 'free_bytes',
+  available_mb: 'free_bytes',
+  file: 'path',
+};
+
+function formatted(params: ErrorBody['params'], format: Format): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const [key, value] of Object.entries(params)) {
+    const name = aliases[key] ?? key;
+    if (typeof value === 'string') out[name] = value;
+    else if (key.endsWith('_mb')) out[name] = format.mebibytes(value);
+    else if (name.endsWith('_bytes')) out[name] = format.bytes(value);
+    else if (key === 'seconds') out[name] = format.span(value);
+    else out[name] = format.number(value, 3);
+  }
+  return out;
+}
+
+const placeholder = /\{\{(\w+)\}\}/g;
+
+/** Names in double braces of a sentence. */
+export function placeholders(sentence: string): string[] {
+  return [...sentence.matchAll(placeholder)].map((match) => match[1]!);
+}
+
+/**
+ * An error in the person's language: the most precise sentence whose names are all known. English falls back to the
+ * host's own sentence, which is English and says what to do as well.
+ */
+export function describeError(error: ErrorBody, language: Language, format: Format): ErrorDescription {
+  const text = catalogues[language].errors[error.code];
+  const params = formatted(error.params, format);
+  const why = text.why.find((sentence) => placeholders(sentence).every((name) => name in params))!;
+  if (language === 'en' && placeholders(why).length === 0 && error.message !== '') {
+    return { title: text.title, why: error.message, fix: '' };
+  }
+  return {
+    title: text.title,
+    why: why.replace(placeholder, (_, name: string) => params[name]!),
+    fix: text.fix,
+  };
+}
+
+/** The one thing that is worth a button. */
+export type ErrorAction =
+  | 'retry'
+  | 'edit_text'
+  | 'choose_voice'
+  | 'show_memory'
+  | 'reset_parameters'
+  | 'save_again'
+  | 'reconnect';
+
+export const errorActions: Record<ErrorCode, ErrorAction | null> = {
+  invalid_request: 'reset_parameters',
+  unknown_engine: 'choose_voice',
+  unknown_voice: 'choose_voice',
+  unknown_setting: null,
+  invalid_setting: null,
+  contradictory_settings: null,
+  text_empty: 'edit_text',
+  text_not_speakable: 'edit_text',
+  text_too_long: 'edit_text',
+  text_malformed: 'edit_text',
+  file_not_found: null,
+  file_unreadable: null,
+  file_not_text: null,
+  output_not_writable: 'save_again',
+  disk_full: 'save_again',
+  checkpoint_missing: null,
+  checkpoint_invalid: null,
+  checkpoint_mismatch: null,
+  weights_not_finite: null,
+  device_not_found: 'show_memory',
+  out_of_device_memory: 'show_memory',
+  out_of_host_memory: 'show_memory',
+  device_lost: 'retry',
+  backend_missing: null,
+  weight_not_placed: 'retry',
+  wait_timeout: 'retry',
+  job_not_found: 'retry',
+  job_failed: 'retry',
+  cancelled: 'retry',
+  host_unreachable: 'reconnect',
+  host_crashed: 'retry',
+  forbidden: null,
+  internal: 'retry',
+};
+
+/** Everything that is known, for a report: in English whatever the window speaks. */
+export function errorReport(error: ErrorBody): string {
+  const params = Object.entries(error.params).map(([key, value]) => `${key}: ${value}`);
+  return [`${error.code}: ${error.message}`, ...params, ...(error.detail ? ['', error.detail] : [])].join(
+    '\n',
+  );
+}

@@ -1,0 +1,99 @@
+import type { Language } from '../store/settings.ts';
+
+const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+export interface Format {
+  number(value: number, digits?: number): string;
+  /** 1024 bytes to the kilobyte, as memory is sold and task managers count. */
+  bytes(value: number): string;
+  mebibytes(value: number): string;
+  /** `free` without its unit and `total` with it: "21.3 of 23.4 GB". */
+  bytesOf(part: number, whole: number): { part: string; whole: string };
+  percent(fraction: number): string;
+  /** 0:07, 12:30, 1:02:03 */
+  clock(seconds: number): string;
+  /** A duration in words: "14 sec", "3 min 20 sec". */
+  span(seconds: number): string;
+  /** A speed-like factor: "1.25×". */
+  factor(value: number): string;
+  timeOfDay(milliseconds: number): string;
+  language(tag: string): string;
+  list(items: string[]): string;
+  /** Facts side by side: "Forming the sound · Chunk 2 of 5". */
+  parts(items: string[]): string;
+}
+
+/** Numbers, sizes, times and lists as the language writes them. */
+export function createFormat(language: Language): Format {
+  const number = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options);
+  const plain = [0, 1, 2, 3].map((digits) => number({ maximumFractionDigits: digits }));
+  const percent = number({ style: 'percent', maximumFractionDigits: 0 });
+  const factor = number({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });
+  const names = new Intl.DisplayNames(language, { type: 'language' });
+  const list = new Intl.ListFormat(language, { style: 'narrow', type: 'unit' });
+
+  const unitIndex = (value: number): number => {
+    let index = 0;
+    // 1023.95 MB would be written "1,024 MB": it is a gigabyte.
+    while (index < units.length - 1 && Math.abs(value) / 1024 ** index >= 1023.95) index++;
+    return index;
+  };
+  const digitsFor = (value: number, index: number): number => (index === 0 || value >= 100 ? 0 : 1);
+  const inUnit = (value: number, index: number): string => {
+    const scaled = value / 1024 ** index;
+    return number({
+      style: 'unit',
+      unit: units[index],
+      unitDisplay: index === 0 ? 'long' : 'short',
+      maximumFractionDigits: digitsFor(scaled, index),
+    }).format(scaled);
+  };
+  const unit = (value: number, name: 'second' | 'minute' | 'hour', digits = 0): string =>
+    number({ style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits }).format(value);
+
+  return {
+    number: (value, digits = 0) => plain[Math.min(3, digits)]!.format(value),
+    bytes: (value) => inUnit(value, unitIndex(value)),
+    mebibytes: (value) => inUnit(value * 1024 ** 2, unitIndex(value * 1024 ** 2)),
+    bytesOf: (part, whole) => {
+      const index = unitIndex(whole);
+      const scaled = part / 1024 ** index;
+      return { part: plain[digitsFor(scaled, index)]!.format(scaled), whole: inUnit(whole, index) };
+    },
+    percent: (fraction) => percent.format(fraction),
+    clock: (seconds) => {
+      const whole = Math.max(0, Math.floor(seconds));
+      const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+      const two = (value: number) => String(value).padStart(2, '0');
+      return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+    },
+    span: (seconds) => {
+      if (seconds < 1) return unit(Math.max(0.1, seconds), 'second', 1);
+      const whole = Math.round(seconds);
+      if (whole < 60) return unit(whole, 'second');
+      const minutes = Math.floor(whole / 60);
+      if (minutes < 10) {
+        return whole % 60 === 0
+          ? unit(minutes, 'minute')
+          : list.format([unit(minutes, 'minute'), unit(whole % 60, 'second')]);
+      }
+      const rounded = Math.round(whole / 60);
+      if (rounded < 60) return unit(rounded, 'minute');
+      return rounded % 60 === 0
+        ? unit(rounded / 60, 'hour')
+        : list.format([unit(Math.floor(rounded / 60), 'hour'), unit(rounded % 60, 'minute')]);
+    },
+    factor: (value) => `${factor.format(value)}×`,
+    timeOfDay: (milliseconds) => time.format(milliseconds),
+    language: (tag) => {
+      try {
+        return names.of(tag) ?? tag;
+      } catch {
+        return tag;
+      }
+    },
+    parts: (items) => items.join(' · '),
+    list: (items) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items),
+  };
+}

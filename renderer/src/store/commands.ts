@@ -1,0 +1,213 @@
+import { maxTextLength, type SpeakRequestInput } from '../../../main/contract/speech.ts';
+import { toErrorBody } from '../bridge/errors.ts';
+import { type Draft, maxSeed } from './draft.ts';
+import { selectEngine, selectVoice } from './engines.ts';
+import { planGenerate } from './estimate.ts';
+import { suggestedName } from './file-name.ts';
+import { selectRunningJob } from './jobs.ts';
+import { dismissNotice, notify } from './notices.ts';
+import { startWhenFree, unloadPlayer } from './play.ts';
+import { applySnapshot } from './runtime.ts';
+import type { StudioState } from './slice.ts';
+import type { Studio } from './studio.ts';
+import type { Screen } from './ui.ts';
+
+export function editDraft(studio: Studio, patch: Partial<Draft>): void {
+  studio.store.setState((state) => ({ draft: { ...state.draft, ...patch } }));
+}
+
+export function rollSeed(studio: Studio): void {
+  editDraft(studio, { seed: Math.floor(Math.random() * (maxSeed + 1)) });
+}
+
+/** The request that the draft stands for; only parameters that the engine has. */
+export function draftRequest(state: StudioState): SpeakRequestInput | null {
+  const engine = selectEngine(state);
+  if (engine === undefined) return null;
+  const { draft } = state;
+  const has = (key: string) => engine.parameters.some((parameter) => parameter.key === key);
+  const voice = selectVoice(state);
+  return {
+    text: draft.text,
+    engine: engine.id,
+    ...(voice === undefined ? {} : { voice: voice.id }),
+    ...(draft.seed === null ? {} : { seed: draft.seed }),
+    ...(has('speed') ? { speed: draft.speed } : {}),
+    ...(has('pitch') ? { pitch: draft.pitch } : {}),
+    source: 'app',
+  };
+}
+
+const refusals: ReadonlySet<string> = new Set(['no_text', 'too_long', 'no_engine', 'offline']);
+
+/** Queues the draft; typing goes on meanwhile. */
+export async function generate(studio: Studio): Promise<void> {
+  const state = studio.store.getState();
+  if (refusals.has(planGenerate(state, maxTextLength).kind)) return;
+  const request = draftRequest(state);
+  if (request === null) return;
+  await speak(studio, request);
+}
+
+export async function speak(studio: Studio, request: SpeakRequestInput): Promise<void> {
+  studio.store.setState({ requestError: null });
+  try {
+    const { job_id } = await studio.bridge.call('speak', request);
+    studio.store.setState((state) => ({ jobRequests: { ...state.jobRequests, [job_id]: request } }));
+    startWhenFree(studio, job_id);
+  } catch (thrown) {
+    studio.store.setState({ requestError: toErrorBody(thrown) });
+  }
+}
+
+export function dismissRequestError(studio: Studio): void {
+  studio.store.setState({ requestError: null });
+}
+
+export async function stopJob(studio: Studio, jobId: string): Promise<void> {
+  studio.store.setState((state) => ({ jobStopping: { ...state.jobStopping, [jobId]: true } }));
+  try {
+    await studio.bridge.call('jobs.cancel', { job_id: jobId });
+  } catch (thrown) {
+    notify(studio, { kind: 'failed', error: toErrorBody(thrown) });
+    studio.store.setState((state) => {
+      const { [jobId]: _, ...jobStopping } = state.jobStopping;
+      return { jobStopping };
+    });
+  }
+}
+
+export function stopRunning(studio: Studio): void {
+  const job = selectRunningJob(studio.store.getState());
+  if (job !== undefined) void stopJob(studio, job.job_id);
+}
+
+export async function saveJob(studio: Studio, jobId: string): Promise<void> {
+  const { jobs, shell } = studio.store.getState();
+  const job = jobs[jobId];
+  if (job === undefined) return;
+  try {
+    const saved = await studio.bridge.saveAudio({
+      job_id: jobId,
+      suggested_name: suggestedName(job.text_preview, new Date(job.created_at)),
+    });
+    if (saved !== null) {
+      notify(studio, { kind: 'saved', path: saved.path, inBrowser: shell.kind === 'browser' });
+    }
+  } catch (thrown) {
+    notify(studio, { kind: 'failed', error: toErrorBody(thrown), saveJob: jobId });
+  }
+}
+
+/** Text and settings of a result back into the editor; the seed it was spoken with stays, so it can be repeated. */
+export function restoreSettings(studio: Studio, jobId: string): void {
+  const { jobs, jobRequests, draft, engines } = studio.store.getState();
+  const job = jobs[jobId];
+  if (job === undefined) return;
+  const request = jobRequests[jobId];
+  const applied = (key: 'speed' | 'pitch'): number | undefined => {
+    const value = request?.[key] ?? job.result?.applied[key];
+    return typeof value === 'number' ? value : undefined;
+  };
+  editDraft(studio, {
+    text: request?.text ?? draft.text,
+    engine: engines.some((engine) => engine.id === job.engine) ? job.engine : draft.engine,
+    voice: job.result?.voice ?? job.voice ?? draft.voice,
+    speed: applied('speed') ?? draft.speed,
+    pitch: applied('pitch') ?? draft.pitch,
+    seed: job.result?.seed ?? request?.seed ?? null,
+  });
+  studio.store.setState({ screen: 'generate' });
+}
+
+/** The same request once more, with the seed it had. */
+export async function repeatJob(studio: Studio, jobId: string): Promise<void> {
+  const request = studio.store.getState().jobRequests[jobId];
+  if (request === undefined) restoreSettings(studio, jobId);
+  else await speak(studio, request);
+}
+
+/** Takes a result off the list; the notice offers it back until it fades. */
+export function deleteJob(studio: Studio, jobId: string): void {
+  const { jobs, player } = studio.store.getState();
+  const job = jobs[jobId];
+  if (job === undefined) return;
+  studio.store.setState((state) => ({ jobHidden: { ...state.jobHidden, [jobId]: true } }));
+  if (player.jobId === jobId) unloadPlayer(studio);
+  notify(studio, { kind: 'deleted', jobId, title: job.text_preview });
+}
+
+export function undoDelete(studio: Studio, noticeId: number, jobId: string): void {
+  studio.store.setState((state) => {
+    const { [jobId]: _, ...jobHidden } = state.jobHidden;
+    return { jobHidden };
+  });
+  dismissNotice(studio, noticeId);
+}
+
+/** After the notice faded: nothing can bring it back, so its samples go too. */
+export function forgetDeleted(studio: Studio, jobId: string): void {
+  if (studio.store.getState().jobHidden[jobId]) studio.library.delete(jobId);
+}
+
+async function withModel(
+  studio: Studio,
+  id: string,
+  what: 'load' | 'unload' | 'pin',
+  work: () => Promise<void>,
+): Promise<void> {
+  if (studio.store.getState().modelBusy[id] !== undefined) return;
+  studio.store.setState((state) => {
+    const { [id]: _, ...modelError } = state.modelError;
+    return { modelBusy: { ...state.modelBusy, [id]: what }, modelError };
+  });
+  try {
+    await work();
+  } catch (thrown) {
+    const error = toErrorBody(thrown);
+    studio.store.setState((state) => ({ modelError: { ...state.modelError, [id]: error } }));
+  } finally {
+    studio.store.setState((state) => {
+      const { [id]: _, ...modelBusy } = state.modelBusy;
+      return { modelBusy };
+    });
+  }
+}
+
+export const loadModel = (studio: Studio, id: string): Promise<void> =>
+  withModel(studio, id, 'load', async () => {
+    const snapshot = await studio.bridge.call('models.load', { model: id });
+    studio.store.setState((state) => applySnapshot(state, snapshot));
+  });
+
+export const unloadModel = (studio: Studio, id: string, name: string): Promise<void> =>
+  withModel(studio, id, 'unload', async () => {
+    const { freed_bytes } = await studio.bridge.call('models.unload', { model: id });
+    studio.store.setState((state) => ({ modelFreed: { ...state.modelFreed, [id]: freed_bytes } }));
+    notify(studio, { kind: 'freed', model: name, bytes: freed_bytes });
+  });
+
+export const pinModel = (studio: Studio, id: string, pinned: boolean): Promise<void> =>
+  withModel(studio, id, 'pin', async () => {
+    const snapshot = await studio.bridge.call('models.pin', { model: id, pinned });
+    studio.store.setState((state) => applySnapshot(state, snapshot));
+  });
+
+export async function changeSetting(
+  studio: Studio,
+  patch: { 'ui.language'?: 'system' | 'en' | 'zh-CN'; 'ui.theme'?: 'system' | 'dark' | 'light' },
+): Promise<void> {
+  const before = studio.store.getState().settings;
+  // Shown at once; the host's answer decides.
+  if (before !== null) studio.store.setState({ settings: { ...before, ...patch } });
+  try {
+    studio.store.setState({ settings: await studio.bridge.call('settings.set', { patch }) });
+  } catch (thrown) {
+    studio.store.setState({ settings: before });
+    notify(studio, { kind: 'failed', error: toErrorBody(thrown) });
+  }
+}
+
+export function showScreen(studio: Studio, screen: Screen): void {
+  studio.store.setState({ screen });
+}

@@ -1,0 +1,69 @@
+import { selectEngine, selectVoice } from './engines.ts';
+import { selectActiveJobs, selectRunningJob } from './jobs.ts';
+import { selectModelOf } from './runtime.ts';
+import type { StudioState } from './slice.ts';
+import { measureText, type TextMetrics } from './text-metrics.ts';
+
+/** Latest results that the rule of thumb learns from. */
+const learnFrom = 8;
+
+/**
+ * How fast this voice speaks, compared with the rule of thumb, from results of this run; 1 when there are none.
+ * Short texts say little about a voice's pace and are left out.
+ */
+export function learnedPace(state: StudioState, engineId: string, voiceId: string | undefined): number {
+  const ratios: number[] = [];
+  for (let i = state.jobOrder.length - 1; i >= 0 && ratios.length < learnFrom; i--) {
+    const job = state.jobs[state.jobOrder[i]!]!;
+    const request = state.jobRequests[job.job_id];
+    if (job.state !== 'finished' || job.result === null || request === undefined) continue;
+    if (job.engine !== engineId || (voiceId !== undefined && job.result.voice !== voiceId)) continue;
+    const rule = measureText(request.text).seconds;
+    if (rule > 1.5) ratios.push((job.result.seconds * (request.speed ?? 1)) / rule);
+  }
+  if (ratios.length === 0) return 1;
+  ratios.sort((a, b) => a - b);
+  return Math.max(0.3, Math.min(3, ratios[Math.floor(ratios.length / 2)]!));
+}
+
+export interface Outlook {
+  speechSeconds: number;
+  /** Time to generate it, from the speed of earlier results of this engine; null when there are none. */
+  computeSeconds: number | null;
+}
+
+export function estimate(state: StudioState, metrics: TextMetrics): Outlook {
+  const engine = selectEngine(state);
+  const pace = learnedPace(state, engine?.id ?? state.draft.engine, selectVoice(state)?.id);
+  const speechSeconds = (metrics.seconds * pace) / state.draft.speed;
+  const factors = state.jobOrder
+    .map((id) => state.jobs[id]!)
+    .filter((job) => job.engine === engine?.id && job.result !== null)
+    .map((job) => job.result!.rtf)
+    .slice(-learnFrom)
+    .sort((a, b) => a - b);
+  const rtf = factors[Math.floor(factors.length / 2)];
+  return { speechSeconds, computeSeconds: rtf === undefined ? null : rtf * speechSeconds };
+}
+
+/** What pressing Generate will do now: told on the button, taken from what the host says of itself. */
+export type GeneratePlan =
+  | { kind: 'no_text' }
+  | { kind: 'no_engine' }
+  | { kind: 'too_long'; characters: number }
+  | { kind: 'offline' }
+  | { kind: 'queue'; ahead: number }
+  | { kind: 'load_then_generate'; bytes: number }
+  | { kind: 'generate' };
+
+export function planGenerate(state: StudioState, maxLength: number): GeneratePlan {
+  const engine = selectEngine(state);
+  if (state.connection.status === 'lost') return { kind: 'offline' };
+  if (state.draft.text.trim() === '') return { kind: 'no_text' };
+  if (state.draft.text.length > maxLength) return { kind: 'too_long', characters: state.draft.text.length };
+  if (engine === undefined) return { kind: 'no_engine' };
+  if (selectRunningJob(state) !== undefined) return { kind: 'queue', ahead: selectActiveJobs(state).length };
+  const model = selectModelOf(state, engine.id);
+  if (model === undefined) return { kind: 'load_then_generate', bytes: engine.size_bytes };
+  return { kind: 'generate' };
+}

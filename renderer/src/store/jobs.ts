@@ -1,0 +1,106 @@
+import type { ErrorBody } from '../../../main/contract/errors.ts';
+import type { Job, JobProgress, SpeakRequestInput, SpeakResult } from '../../../main/contract/speech.ts';
+import type { Finding } from '../audio/checks.ts';
+import type { Slice, StudioState } from './slice.ts';
+
+/** What components need to know of a recording; the samples live outside the store. */
+export interface AudioSummary {
+  frames: number;
+  sampleRate: number;
+  chunks: number;
+  complete: boolean;
+  findings: Finding[];
+}
+
+export interface JobsSlice {
+  jobs: Record<string, Job>;
+  /** Oldest first. */
+  jobOrder: string[];
+  /** Requests of this window, so that their settings can be used again with the whole text. */
+  jobRequests: Record<string, SpeakRequestInput>;
+  jobAudio: Record<string, AudioSummary>;
+  /** Stop was pressed and not answered yet. */
+  jobStopping: Record<string, true>;
+  /** Deleted from the list of this run. */
+  jobHidden: Record<string, true>;
+  /** The request itself was refused: there is no job that could tell why. */
+  requestError: ErrorBody | null;
+}
+
+export const jobsSlice: Slice<JobsSlice> = () => ({
+  jobs: {},
+  jobOrder: [],
+  jobRequests: {},
+  jobAudio: {},
+  jobStopping: {},
+  jobHidden: {},
+  requestError: null,
+});
+
+const finalStates: ReadonlySet<Job['state']> = new Set(['finished', 'failed', 'cancelled']);
+export const isFinal = (job: Job): boolean => finalStates.has(job.state);
+
+/** A job as an event or a list tells it; what has ended never comes back to life by a late message. */
+export function upsertJob(state: StudioState, job: Job): Partial<StudioState> {
+  const known = state.jobs[job.job_id];
+  if (known !== undefined && isFinal(known) && !isFinal(job)) return {};
+  return {
+    jobs: { ...state.jobs, [job.job_id]: job },
+    jobOrder: known === undefined ? [...state.jobOrder, job.job_id] : state.jobOrder,
+  };
+}
+
+export function applyProgress(state: StudioState, progress: JobProgress): Partial<StudioState> {
+  const job = state.jobs[progress.job_id];
+  if (job === undefined || isFinal(job)) return {};
+  return { jobs: { ...state.jobs, [job.job_id]: { ...job, state: progress.state, progress } } };
+}
+
+export type Outcome =
+  | { state: 'finished'; result: SpeakResult }
+  | { state: 'failed'; error: ErrorBody }
+  | { state: 'cancelled' };
+
+export function applyOutcome(state: StudioState, jobId: string, outcome: Outcome): Partial<StudioState> {
+  const job = state.jobs[jobId];
+  if (job === undefined) return {};
+  const { [jobId]: _, ...jobStopping } = state.jobStopping;
+  return { jobs: { ...state.jobs, [jobId]: { ...job, ...outcome } }, jobStopping };
+}
+
+/** The list after a (re)connect: the host's word replaces ours; jobs that the host forgot are gone. */
+export function replaceJobs(state: StudioState, jobs: Job[]): Partial<StudioState> {
+  const sorted = [...jobs].sort((a, b) => a.created_at - b.created_at);
+  return {
+    jobs: Object.fromEntries(sorted.map((job) => [job.job_id, job])),
+    jobOrder: sorted.map((job) => job.job_id),
+    jobStopping: Object.fromEntries(
+      Object.entries(state.jobStopping).filter(([id]) =>
+        sorted.some((job) => job.job_id === id && !isFinal(job)),
+      ),
+    ),
+  };
+}
+
+/** Jobs that have not ended, in the order in which they will run. */
+export function selectActiveJobs(state: StudioState): Job[] {
+  return state.jobOrder.map((id) => state.jobs[id]!).filter((job) => !isFinal(job));
+}
+
+/** The job that works now, or the next one to. */
+export function selectRunningJob(state: StudioState): Job | undefined {
+  const active = selectActiveJobs(state);
+  return active.find((job) => job.state !== 'waiting') ?? active[0];
+}
+
+/** How many jobs stand before this one; 0 when it is next or works already. */
+export function queuePosition(state: StudioState, jobId: string): number {
+  return Math.max(
+    0,
+    selectActiveJobs(state).findIndex((job) => job.job_id === jobId),
+  );
+}
+
+export function hasAudio(job: Job, audio: AudioSummary | undefined): boolean {
+  return job.state === 'finished' || (audio?.frames ?? 0) > 0;
+}

@@ -1,0 +1,17 @@
+import type { Settings } from '../../../main/contract/settings.ts';
+import type { Slice } from './slice.ts';
+
+export type Language = 'en' | 'zh-CN';
+
+export interface SettingsSlice {
+  /** As the host holds them; null until read. */
+  settings: Settings | null;
+}
+
+export const settingsSlice: Slice<SettingsSlice> = () => ({ settings: null });
+
+/** Every Chinese locale reads Simplified Chinese, all others English. */
+export function resolveLanguage(choice: Settings['ui.language'], systemLocale: string): Language {
+  if (choice !== 'system') return choice;
+  return /^zh\b/i.test(systemLocale) ? 'zh-CN' : 'en';
+}
