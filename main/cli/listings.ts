@@ -3,7 +3,7 @@ import type { RuntimeSnapshot } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { findEngine } from '../host/speech-request.ts';
 import type { Parsed } from './arguments.ts';
-import { print, printJson, remark, type Surroundings, size, table } from './terminal.ts';
+import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
 
 /** A host for the time of one command. */
 export async function withHost<T>(
@@ -11,9 +11,7 @@ export async function withHost<T>(
   body: (client: HostClient) => Promise<T>,
 ): Promise<T> {
   const client = new HostClient({ keepAudio: false });
-  client.on('log.line', ({ level, message }) => {
-    if (level !== 'info' || around.verbose) remark(around, around.messages.get('warning', { message }));
-  });
+  client.on('log.line', ({ level, message }) => remarkLogLine(level, message, around));
   try {
     return await body(client);
   } finally {

@@ -7,7 +7,7 @@ import { clip, oneOf, type Parsed, positiveNumber, wholeNumber } from './argumen
 import { type AudioOutput, FileOutput, freeName, StdoutOutput, StreamOutput } from './audio-output.ts';
 import { CommandError } from './messages.ts';
 import { ProgressBar } from './progress.ts';
-import { print, printJson, remark, type Surroundings } from './terminal.ts';
+import { print, printJson, remark, remarkLogLine, type Surroundings } from './terminal.ts';
 import { readText } from './text-input.ts';
 
 const encodings = ['pcm16', 'pcm24', 'pcm32', 'float32'] as const;
@@ -23,9 +23,8 @@ export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
   const warnings: string[] = [];
   const client = new HostClient({ keepAudio: false });
   client.on('log.line', ({ level, message }) => {
-    if (level === 'info' && !around.verbose) return;
     if (level === 'warning') warnings.push(message);
-    remark(around, level === 'warning' ? around.messages.get('warning', { message }) : message);
+    remarkLogLine(level, message, around);
   });
   try {
     const result = await speak(client, { ...request, text }, { output, encoding }, around);

@@ -35,6 +35,16 @@ export function remark(around: Surroundings, text: string): void {
   if (!around.quiet) around.stderr.write(`mizuoto: ${text}\n`);
 }
 
+/** Warnings are for everyone; the rest of the log, and errors that the command reports anyway, for who asks. */
+export function remarkLogLine(
+  level: 'info' | 'warning' | 'error',
+  message: string,
+  around: Surroundings,
+): void {
+  if (level === 'warning') remark(around, around.messages.get('warning', { message: harmless(message) }));
+  else if (around.verbose) remark(around, `${level}: ${harmless(message)}`);
+}
+
 /** Cells a text takes on a terminal: East Asian wide characters take two, combining ones none. */
 export function displayWidth(text: string): number {
   let width = 0;

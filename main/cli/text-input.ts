@@ -73,23 +73,25 @@ export function decode(bytes: Uint8Array, path: string): string {
   }
 }
 
-/** Position, counted from 1, of the first byte that does not belong to valid UTF-8. */
+/** Position, counted from 1, of the first byte of what is not valid UTF-8. */
 function firstBadByte(bytes: Uint8Array): number {
-  let low = 0;
-  let high = bytes.length;
-  const decodes = (length: number) => {
+  // `stream`: a character cut at the end is no error yet.
+  const decodes = (length: number, stream: boolean) => {
     try {
-      // Streaming: a character cut at the end is no error yet.
-      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream });
       return true;
     } catch {
       return false;
     }
   };
+  let low = 0;
+  let high = bytes.length;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (decodes(middle)) low = middle;
+    if (decodes(middle, true)) low = middle;
     else high = middle - 1;
   }
-  return Math.min(low + 1, bytes.length);
+  // Back to where the unfinished character begins.
+  while (!decodes(low, false)) low--;
+  return low + 1;
 }
