@@ -1,5 +1,5 @@
 import { unitTimes } from './cost.ts';
-import { residentLimit, slotCount } from './limits.ts';
+import { fillable, residentLimit, slotCount } from './limits.ts';
 import { bytesOf, fixedBytesOf, markedFixed, streamable } from './parts.ts';
 import { chooseResidents, type Residency } from './residency.ts';
 import { joinSlots } from './slots.ts';
@@ -62,6 +62,7 @@ export function distribute(
         return available - smallestTogether(rest, policy.asyncOffload, others, atLeast).bytes;
       },
       residentLimit: limit,
+      fills: fillable(policy.mode),
       slotCount: count,
       prefetch: count > 1,
     };
@@ -81,7 +82,13 @@ export function distribute(
 /** Everything on the device: hot units first, cold ones last. */
 export function wholeShare(component: PlannerComponent, state: PlannerState): ComponentShare {
   const unlimited = Number.POSITIVE_INFINITY;
-  const room = { bytesAt: () => unlimited, residentLimit: unlimited, slotCount: 0, prefetch: false };
+  const room = {
+    bytesAt: () => unlimited,
+    residentLimit: unlimited,
+    fills: fillable('normal'),
+    slotCount: 0,
+    prefetch: false,
+  };
   const chosen = chooseResidents(component, room, { residency: 'rule', copyRate: null, passes: 1 });
   const share = partialShare(component, chosen ?? nothing, state);
   return { ...share, passMs: share.computeMs };
@@ -103,13 +110,15 @@ function atSmallest(
   state: PlannerState,
   others: OtherSlots,
 ): Residency {
-  const { slotBytes } = smallestTogether([component, ...rest], state.policy.asyncOffload, others);
+  const { asyncOffload } = state.policy;
+  const smallest = smallestTogether([component, ...rest], asyncOffload, others);
+  const limit = slotCount(component, asyncOffload) > smallest.slotCount ? 0 : smallest.slotBytes;
   const size = (unit: number): number => component.units[unit]!.bytes;
   const units = streamable(component);
-  const streamed = units.filter((unit) => size(unit) <= slotBytes);
+  const streamed = units.filter((unit) => size(unit) <= limit);
   return {
     ...nothing,
-    resident: units.filter((unit) => size(unit) > slotBytes),
+    resident: units.filter((unit) => size(unit) > limit),
     streamed,
     slotBytes: Math.max(0, ...streamed.map(size)),
   };

@@ -70,14 +70,17 @@ export function giveUp(victims: readonly PlannerComponent[], shortage: Shortage)
 
 /** Cold units first, hot ones last, each group in reverse of placement order; units marked fixed leave with the fixed part. */
 export function leavingOrder(component: PlannerComponent): number[] {
-  const reversed = component.placementOrder
-    .filter((unit) => component.units[unit]!.mark !== 'fixed')
-    .reverse();
-  const rank = (unit: number): number => {
-    const mark = component.units[unit]!.mark;
-    return mark === 'cold' ? 0 : mark === 'hot' ? 2 : 1;
-  };
-  return reversed.sort((a, b) => rank(a) - rank(b));
+  const cold: number[] = [];
+  const plain: number[] = [];
+  const hot: number[] = [];
+  for (let index = component.placementOrder.length - 1; index >= 0; index--) {
+    const unit = component.placementOrder[index]!;
+    const { mark } = component.units[unit]!;
+    if (mark === 'cold') cold.push(unit);
+    else if (mark === 'hot') hot.push(unit);
+    else if (mark === null) plain.push(unit);
+  }
+  return cold.length === 0 && hot.length === 0 ? plain : [...cold, ...plain, ...hot];
 }
 
 function placedFixed(component: PlannerComponent): number[] {

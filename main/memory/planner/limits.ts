@@ -1,3 +1,4 @@
+import type { VramMode } from '../policy.ts';
 import { fixedBytesOf } from './parts.ts';
 import type { PlannerComponent, PlannerState } from './types.ts';
 
@@ -12,6 +13,12 @@ export function residentLimit(component: PlannerComponent, state: PlannerState):
   }
   if (component.capBytes !== null) limit = Math.min(limit, Math.max(0, component.capBytes - fixed));
   return limit;
+}
+
+/** Units with which a mode fills the room that is left, in this order. */
+export function fillable(mode: VramMode): readonly ('hot' | null | 'cold')[] {
+  if (mode === 'none') return [];
+  return mode === 'low' ? ['hot'] : ['hot', null, 'cold'];
 }
 
 /** Copies that exist at once: one for a sequence, whose compute hides no copy; else one more than are copied ahead. */

@@ -68,6 +68,10 @@ export function planLoad(state: PlannerState, request: LoadRequest): Plan {
 
 /** Weights and slots that the mode asks for when memory is no question. */
 function wantedBytes(components: readonly PlannerComponent[], state: PlannerState): number {
+  const whole = state.policy.mode !== 'low' && state.policy.mode !== 'none';
+  if (whole && components.every(({ capBytes }) => capBytes === null)) {
+    return components.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+  }
   const unlimited = distribute(state, components, Number.MAX_SAFE_INTEGER, 1);
   let bytes =
     unlimited.slots === null

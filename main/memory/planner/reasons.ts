@@ -50,10 +50,18 @@ export function mib(bytes: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Math.round(value * 10) / 10;
 }
 
+/** 36200 -> `36,200`. `Intl` would take most of a plan's time. */
+function grouped(value: number): string {
+  if (Math.abs(value) < 1000) return String(value);
+  const [whole, fraction] = String(value).split('.');
+  const digits = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
 export function reason(code: ReasonCode, params: Record<string, string | number>): Reason {
   const text = templates[code].replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = params[key];
-    return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? '?');
+    return typeof value === 'number' ? grouped(value) : (value ?? '?');
   });
   return { code, params, text };
 }

@@ -12,6 +12,8 @@ export interface Room {
   bytesAt: (slotBytes: number) => number;
   /** Most bytes of resident units whatever the room: mode `low` and `none`, or a cap. */
   residentLimit: number;
+  /** What fills the room, in this order. */
+  fills: readonly ('hot' | null | 'cold')[];
   slotCount: number;
   prefetch: boolean;
 }
@@ -69,7 +71,8 @@ export function chooseResidents(
   for (const slotBytes of slotSizes(component)) {
     const bytes = room.bytesAt(slotBytes);
     for (const kind of kinds) {
-      const resident = fill(component, { bytes, limit: room.residentLimit, slotBytes }, kind, times);
+      const space = { bytes, limit: room.residentLimit, slotBytes, fills: room.fills };
+      const resident = fill(component, space, kind, times);
       if (resident !== null) candidates.push(weigh(component, kind, resident));
     }
   }
@@ -112,7 +115,7 @@ function slotSizes(component: PlannerComponent): number[] {
 /** Fills the room in order; null if what cannot stream does not fit. */
 function fill(
   component: PlannerComponent,
-  room: { bytes: number; limit: number; slotBytes: number },
+  room: { bytes: number; limit: number; slotBytes: number; fills: Room['fills'] },
   kind: Candidate['kind'],
   times: UnitTimes | null,
 ): number[] | null {
@@ -131,7 +134,7 @@ function fill(
       left -= bytes;
     }
   };
-  for (const mark of ['hot', null, 'cold'] as const) {
+  for (const mark of room.fills) {
     const group = movable.filter((unit) => units[unit]!.mark === mark && !chosen.has(unit));
     if (kind === 'kept') take(component.placementOrder.filter((unit) => units[unit]!.mark === mark));
     const open = group.filter((unit) => !chosen.has(unit));
