@@ -198,6 +198,18 @@ describe('settings', () => {
     expect(test.backend.settings?.['compute.vram_mode']).toBe('low');
   });
 
+  it('remember a pin where the engine has a setting for it', async () => {
+    await test.call('models.pin', { model: 'tone', pinned: true });
+    expect(test.of('settings.changed')).toEqual([]);
+    const known = test.backend.pin.bind(test.backend);
+    test.backend.pin = (model, pinned) => known(model === 'mini' ? 'tone' : model, pinned);
+    await test.call('models.pin', { model: 'mini', pinned: true });
+    await test.call('models.pin', { model: 'mini', pinned: true });
+    expect(test.host.settings.get()['engines.mini.pinned_models']).toEqual(['mini']);
+    await test.call('models.pin', { model: 'mini', pinned: false });
+    expect(test.host.settings.get()['engines.mini.pinned_models']).toEqual([]);
+  });
+
   it('work with warnings where the file is bad', async () => {
     writeFileSync(join(test.folder, 'settings.json'), 'not json');
     expect(await test.call('settings.get', {})).toEqual(defaultSettings());

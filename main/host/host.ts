@@ -9,6 +9,7 @@ import {
   StudioError,
 } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
+import { isSettingKey } from '../settings/resolve.ts';
 import { SettingsStore } from '../settings/store.ts';
 import type { SpeechBackend } from './backend.ts';
 import { badRequest, toErrorBody } from './failures.ts';
@@ -187,11 +188,20 @@ export class Host {
       'models.pin': async ({ model, pinned }) => {
         const parts = await this.#open();
         await parts.backend.pin(model, pinned);
+        await this.#keepPin(model, pinned);
         return this.#snapshot(parts);
       },
       'settings.get': async () => this.settings.get(),
       'settings.set': async ({ patch }) => this.settings.set(patch),
     };
+  }
+
+  /** A pin survives the restart where its engine has a setting for it. */
+  async #keepPin(model: string, pinned: boolean): Promise<void> {
+    const key = `engines.${model.split(':', 1)[0]}.pinned_models`;
+    if (!isSettingKey(key)) return;
+    const others = (this.settings.get()[key] as string[]).filter((other) => other !== model);
+    await this.settings.set({ [key]: pinned ? [...others, model] : others });
   }
 
   async #audio(id: string) {

@@ -7,10 +7,14 @@ import { HostClient } from '../host/client.ts';
 import { toErrorBody } from '../host/failures.ts';
 import { startStudioServer } from './studio-server.ts';
 
-/** `npm start` without Electron: serve the studio, print its address, open a browser unless told not to. */
+/**
+ * `npm start` without Electron: serve the studio, print its address, open a browser unless told not to.
+ *
+ *   studio-server.mjs [--no-open] [--port N] [--renderer FOLDER]
+ */
 async function main(): Promise<void> {
-  const { noOpen, port } = readOptions();
-  const folder = fileURLToPath(new URL('../renderer', import.meta.url));
+  const { noOpen, port, renderer } = readOptions();
+  const folder = renderer ?? fileURLToPath(new URL('../renderer', import.meta.url));
   if (!existsSync(`${folder}/index.html`)) {
     throw new StudioError(
       'file_not_found',
@@ -35,16 +39,27 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void close());
 }
 
-function readOptions(): { noOpen: boolean; port: number | undefined } {
+interface Options {
+  noOpen: boolean;
+  port: number | undefined;
+  renderer: string | undefined;
+}
+
+function readOptions(): Options {
   try {
-    const { values } = parseArgs({ options: { 'no-open': { type: 'boolean' }, port: { type: 'string' } } });
+    const { values } = parseArgs({
+      options: { 'no-open': { type: 'boolean' }, port: { type: 'string' }, renderer: { type: 'string' } },
+    });
     const port = values.port === undefined ? undefined : Number(values.port);
     if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
       throw new RangeError(`--port takes a number from 0 to 65535; "${values.port}" is none.`);
     }
-    return { noOpen: values['no-open'] ?? false, port };
+    return { noOpen: values['no-open'] ?? false, port, renderer: values.renderer };
   } catch (error) {
-    throw new StudioError('invalid_request', `${(error as Error).message} Known are: --no-open, --port N.`);
+    throw new StudioError(
+      'invalid_request',
+      `${(error as Error).message} Known are: --no-open, --port N, --renderer FOLDER.`,
+    );
   }
 }
 

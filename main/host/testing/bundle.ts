@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -13,11 +12,20 @@ const entries = {
   'studio-server': 'main/server/main.ts',
 };
 
-/** Fresh bundles in a temporary folder: tests run what is in the tree, not what was built some time ago. */
-export async function bundleForTest(
-  names: (keyof typeof entries)[],
-): Promise<{ folder: string; path(name: keyof typeof entries): string; remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'mizuoto-bundle-'));
+export interface TestBundle {
+  /** Beside which the renderer would lie. */
+  folder: string;
+  path(name: keyof typeof entries): string;
+  remove(): void;
+}
+
+/**
+ * Fresh bundles in `dist/test-…/`: tests run what is in the tree, not what was built some time ago. Within dist,
+ * because bundles find the native core and the built-in voice relative to themselves.
+ */
+export async function bundleForTest(names: (keyof typeof entries)[]): Promise<TestBundle> {
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  const folder = mkdtempSync(join(root, 'dist', 'test-'));
   await build({
     absWorkingDir: root,
     entryPoints: Object.fromEntries(names.map((name) => [name, entries[name]])),
