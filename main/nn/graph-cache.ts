@@ -1,7 +1,7 @@
 import type { Addon, Arena, Device, GraphPlan } from '../../native/addon.ts';
-import { type CompiledGraph, GraphBuilder } from './graph.ts';
+import { type CompiledGraph, GraphBuilder, type GraphOptions } from './graph.ts';
 
-export interface GraphCacheOptions {
+export interface GraphCacheOptions extends GraphOptions {
   /** Graphs kept at once. Default: 64. */
   maxGraphs?: number;
   /** Bytes of inputs, outputs and constants kept at once; scratch memory is shared and counts once. Default: 256 MiB. */
@@ -29,6 +29,7 @@ export class GraphCache {
   readonly #addon: Addon;
   readonly #arena: Arena;
   readonly #ownsArena: boolean;
+  readonly #graphOptions: GraphOptions;
   readonly #maxGraphs: number;
   readonly #maxBytes: number;
   /** In the order of last use. */
@@ -40,6 +41,7 @@ export class GraphCache {
     this.#addon = addon;
     this.#arena = options.arena ?? device.createArena();
     this.#ownsArena = options.arena === undefined;
+    this.#graphOptions = options;
     this.#maxGraphs = options.maxGraphs ?? 64;
     this.#maxBytes = options.maxBytes ?? 256 * 2 ** 20;
   }
@@ -61,7 +63,7 @@ export class GraphCache {
   plan(key: string, record: (g: GraphBuilder) => void): GraphPlan {
     const known = this.#entries.get(key);
     if (known !== undefined) return known.graph.plan;
-    const g = new GraphBuilder(this.#addon);
+    const g = new GraphBuilder(this.#addon, this.#graphOptions);
     record(g);
     return g.plan(this.device);
   }
@@ -117,7 +119,7 @@ export class GraphCache {
   }
 
   #compile(record: (g: GraphBuilder) => void): Entry {
-    const g = new GraphBuilder(this.#addon);
+    const g = new GraphBuilder(this.#addon, this.#graphOptions);
     record(g);
     const graph = g.compile(this.device, this.#arena);
     return { graph, bytes: graph.plan.ioBytes, users: 0, dropped: false };

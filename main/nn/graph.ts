@@ -15,6 +15,15 @@ import type { Parameter } from './parameter.ts';
 import { elementsOf, type Shape, showShape } from './shapes.ts';
 import { Tensor } from './tensor.ts';
 
+export interface GraphOptions {
+  /**
+   * Widen half-precision matrices to float32 where they are read. The processor's matrix products otherwise round
+   * activations to the type of the weights. Weights keep their size on the device; scratch memory grows by the
+   * widest matrix.
+   */
+  widenWeights?: boolean;
+}
+
 /**
  * Records one graph: inputs, weights, operations and outputs, each input and output by name. Used up by `compile`.
  *
@@ -31,8 +40,11 @@ export class GraphBuilder {
   readonly #constants = new Map<string, Tensor>();
   #unit: { store: WeightStore; unit: number } | null = null;
 
-  constructor(addon: Addon) {
+  readonly #widenWeights: boolean;
+
+  constructor(addon: Addon, options: GraphOptions = {}) {
     this.recorder = addon.createRecorder();
+    this.#widenWeights = options.widenWeights ?? false;
   }
 
   /** A value given at each run. */
@@ -53,12 +65,15 @@ export class GraphBuilder {
         `A parameter of shape ${showShape(parameter.shape)} has no weights yet: load them (loadWeights) before building a graph.`,
       );
     }
-    const tensor = Tensor.from(
+    const stored = Tensor.from(
       this.recorder,
       this.recorder.weight(store, path),
       parameter.storedShape,
       dtype,
     );
+    const half = dtype === 'f16' || dtype === 'bf16';
+    const widen = this.#widenWeights && half && parameter.readBy === 'matmul';
+    const tensor = widen ? stored.cast('f32') : stored;
     this.#weights.set(parameter, tensor);
     return tensor;
   }
