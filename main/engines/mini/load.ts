@@ -10,6 +10,8 @@ import { readMiniConfig } from './config.ts';
 import { MiniNetworks } from './networks.ts';
 import { MiniEngine } from './speak.ts';
 import { SynthesisTables } from './synthesis.ts';
+import type { TextReader } from './utterances.ts';
+import { readEnglish } from './utterances.ts';
 import { MiniVocoder } from './vocoder.ts';
 
 export interface MiniLoadOptions {
@@ -18,6 +20,8 @@ export interface MiniLoadOptions {
   folder: string;
   /** Default: `keep` (float16). */
   dtype?: DTypePolicy;
+  /** Default: English text. */
+  readText?: TextReader;
 }
 
 /**
@@ -27,7 +31,7 @@ export interface MiniLoadOptions {
  *   NativeError for files that are no checkpoints
  */
 export async function loadMini(
-  { addon, folder, dtype = 'keep' }: MiniLoadOptions,
+  { addon, folder, dtype = 'keep', readText = readEnglish }: MiniLoadOptions,
   { book, signal, progress }: ModelLoadContext,
 ): Promise<LoadedParts<MiniEngine> & { networks: MiniNetworks }> {
   const config = await readMiniConfig(folder);
@@ -53,7 +57,7 @@ export async function loadMini(
       progress(handles.length / 2);
     }
     const networks = new MiniNetworks(addon, book, config, handles[0]!, handles[1]!);
-    const value = new MiniEngine(networks, new SynthesisTables(config));
+    const value = new MiniEngine(networks, new SynthesisTables(config), readText);
     const unload = async (): Promise<void> => {
       await value.unload();
       for (const checkpoint of checkpoints) checkpoint.close();
