@@ -17,6 +17,14 @@ export interface ActiveStage {
   disturbed: boolean;
 }
 
+/** Something on the device that can be made again: compiled graphs kept for the next request. */
+export interface DeviceCache {
+  /** Bytes on the device, without scratch memory. */
+  readonly ioBytes: number;
+  /** Gives everything back that nobody uses now. */
+  drop(): void;
+}
+
 /** Weights may take at most this share of a device, whatever the reserve setting says of a small one. */
 const maxReserveShare = 4;
 
@@ -27,6 +35,7 @@ export class DeviceBook {
   readonly unified: boolean;
   readonly lock = new Lock();
   readonly active = new Set<ActiveStage>();
+  readonly #caches = new Set<DeviceCache>();
   readonly #waiting: { priority: number; wake: () => void }[] = [];
   #arena: Arena | null = null;
   #streamer: StreamerOptions | null = null;
@@ -50,6 +59,18 @@ export class DeviceBook {
 
   get arenaBytes(): number {
     return this.#arena?.bytes ?? 0;
+  }
+
+  /** Counts as free memory while no stage runs, and is dropped before a stage goes without. Returns what removes it. */
+  addCache(cache: DeviceCache): () => void {
+    this.#caches.add(cache);
+    return () => this.#caches.delete(cache);
+  }
+
+  get cachedBytes(): number {
+    let bytes = 0;
+    for (const cache of this.#caches) bytes += cache.ioBytes;
+    return bytes;
   }
 
   get streamer(): StreamerOptions | null {
@@ -90,7 +111,7 @@ export class DeviceBook {
       totalBytes: memory.totalBytes,
       driverFreeBytes: memory.freeBytes,
       heldBytes: working + held.weights + held.slots,
-      scratchBytes: this.active.size === 0 ? this.arenaBytes : 0,
+      scratchBytes: this.active.size === 0 ? this.arenaBytes + this.cachedBytes : 0,
       idleSlotBytes: streaming ? 0 : held.slots,
       promisedBytes: Math.max(0, promised - (this.active.size === 0 ? 0 : working)),
       copyRate: this.copyRate,
@@ -124,10 +145,13 @@ export class DeviceBook {
   /** Give back scratch memory and slots that no running stage uses. Resolves with the bytes freed. */
   async trim(): Promise<number> {
     const before = this.device.memory().held;
-    if (this.active.size === 0 && this.arenaBytes > 0) await this.#arena?.trim();
+    if (this.active.size === 0) {
+      for (const cache of this.#caches) cache.drop();
+      if (this.arenaBytes > 0) await this.#arena?.trim();
+    }
     if (this.slotsInUse() === null && this.#streamer !== null) await this.#setStreamer(null);
     const after = this.device.memory().held;
-    return before.compute + before.slots - after.compute - after.slots;
+    return before.compute + before.io + before.slots - after.compute - after.io - after.slots;
   }
 
   async #setStreamer(options: StreamerOptions | null): Promise<void> {
