@@ -259,6 +259,11 @@ export interface WeightStore {
   /** Give the unit's memory up; resolves with bytes freed; not placed: 0. */
   unplace(unit: number): Promise<number>;
   isPlaced(unit: number): boolean;
+  /**
+   * Free owned host memory of a placed unit (-1: the fixed part) that can be read again from its checkpoint; it is
+   * read again when next needed. Returns bytes freed: 0 where nothing is owned, on host devices, for replaced weights.
+   */
+  dropHost(unit: number): number;
   /** New data for one weight (same shape and dtype); placed copies are refreshed. */
   replace(name: string, data: TensorData): Promise<void>;
   /** Pin (page-lock) the host side of a unit where the device has it; returns pinned bytes, 0 when it cannot. */
