@@ -38,9 +38,8 @@ export class GraphBuilder {
   readonly #outputs = new Map<string, Tensor>();
   readonly #weights = new Map<Parameter, Tensor>();
   readonly #constants = new Map<string, Tensor>();
-  #unit: { store: WeightStore; unit: number } | null = null;
-
   readonly #widenWeights: boolean;
+  #unit: { store: WeightStore; unit: number } | null = null;
 
   constructor(addon: Addon, options: GraphOptions = {}) {
     this.recorder = addon.createRecorder();
@@ -57,25 +56,21 @@ export class GraphBuilder {
 
   /** A parameter as a value; shape as stored on the device (`Parameter.storedShape`). */
   weight(parameter: Parameter): Tensor {
-    const known = this.#weights.get(parameter);
-    if (known !== undefined) return known;
+    const stored = this.#weights.get(parameter) ?? this.#leaf(parameter);
+    this.#weights.set(parameter, stored);
+    const half = stored.dtype === 'f16' || stored.dtype === 'bf16';
+    // Anew at each use: a copy kept until the next one would hold on to scratch memory.
+    return this.#widenWeights && half && parameter.readBy === 'matmul' ? stored.cast('f32') : stored;
+  }
+
+  #leaf(parameter: Parameter): Tensor {
     const { store, path, dtype } = parameter;
     if (store === null || dtype === null) {
       throw new Error(
         `A parameter of shape ${showShape(parameter.shape)} has no weights yet: load them (loadWeights) before building a graph.`,
       );
     }
-    const stored = Tensor.from(
-      this.recorder,
-      this.recorder.weight(store, path),
-      parameter.storedShape,
-      dtype,
-    );
-    const half = dtype === 'f16' || dtype === 'bf16';
-    const widen = this.#widenWeights && half && parameter.readBy === 'matmul';
-    const tensor = widen ? stored.cast('f32') : stored;
-    this.#weights.set(parameter, tensor);
-    return tensor;
+    return Tensor.from(this.recorder, this.recorder.weight(store, path), parameter.storedShape, dtype);
   }
 
   /** A persistent tensor of the device, such as a KV cache. */
