@@ -1,3 +1,5 @@
+import { exitCode, StudioError } from '../contract/index.ts';
+import { toErrorBody } from '../host/failures.ts';
 import { languageOf, Messages } from './messages.ts';
 import { brokenPipeExit, isBrokenPipe, run } from './run.ts';
 
@@ -24,6 +26,15 @@ process.stdout.on('error', (error) => {
   abort.abort(error);
 });
 process.stderr.on('error', () => {});
+
+// What nothing caught is still one line and a code; whoever asked for details gets them.
+process.on('uncaughtException', (error) => {
+  const detail = process.argv.includes('--verbose') ? `${error.stack}\n` : '';
+  process.stderr.write(
+    `mizuoto: ${messages.error(StudioError.fromBody(toErrorBody(error)))} (internal)\n${detail}`,
+  );
+  process.exit(exitCode('internal'));
+});
 
 // npm starts its scripts in the package's folder; names are relative to where the person is.
 const { npm_lifecycle_event: script, INIT_CWD: whereTyped } = process.env;

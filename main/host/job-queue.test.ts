@@ -66,10 +66,9 @@ describe('the queue', () => {
     expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
     const late = running.at(-1)!;
     expect(late.remaining_seconds).toBeGreaterThan(0);
-    expect(late.remaining_seconds).toBeCloseTo(
-      (late.elapsed_seconds * (1 - late.fraction)) / late.fraction,
-      5,
-    );
+    const guess = (late.elapsed_seconds * (1 - late.fraction)) / late.fraction;
+    expect(late.remaining_seconds).toBeLessThanOrEqual(guess);
+    expect(late.remaining_seconds).toBeGreaterThan(guess / 2);
     expect(test.of('job.progress').length).toBeLessThan(20);
   });
 });

@@ -1,6 +1,6 @@
 import { type EventData, type EventName, type SpeakRequest, StudioError } from '../contract/index.ts';
 import { JobAudio } from './audio-store.ts';
-import type { DeviceQueue, SpeechBackend, SpeechOutcome, SpeechTask } from './backend.ts';
+import type { DeviceQueue, SpeechBackend, SpeechOutcome, SpeechProgress, SpeechTask } from './backend.ts';
 import { toErrorBody } from './failures.ts';
 import { Job, type JobState } from './job.ts';
 import { Throttle } from './throttle.ts';
@@ -128,10 +128,7 @@ export class JobQueue {
       signal,
       progress: (progress) => {
         meter.state(progress.state);
-        job.progress = progress;
-        if (job.state !== progress.state && (job.state === 'loading' || job.state === 'running')) {
-          this.#setState(job, progress.state);
-        } else this.#progress.get(job)?.push();
+        this.#advance(job, progress);
       },
     });
     for (;;) {
@@ -155,6 +152,19 @@ export class JobQueue {
         samples: samples as Float32Array<ArrayBuffer>,
         text,
       });
+    }
+  }
+
+  /** Stages load and run in turn, many times a second: only the first sound of either is news at once. */
+  #advance(job: Job, progress: SpeechProgress): void {
+    job.progress = progress;
+    if (job.state !== 'loading' && job.state !== 'running') return;
+    const first = progress.state === 'running' && job.computingSince === null;
+    if (first) job.computingSince = Date.now();
+    if (first) this.#setState(job, 'running');
+    else {
+      job.state = progress.state;
+      this.#progress.get(job)?.push();
     }
   }
 

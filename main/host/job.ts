@@ -21,6 +21,8 @@ export class Job {
   readonly createdAt = Date.now();
   state: JobState = 'waiting';
   startedAt: number | null = null;
+  /** When it first computed: loading before that says nothing about the speed. */
+  computingSince: number | null = null;
   result: SpeakResult | null = null;
   error: ErrorBody | null = null;
   progress: SpeechProgress | null = null;
@@ -59,14 +61,14 @@ export class Job {
       chunks_done: this.progress?.chunksDone ?? 0,
       chunks_total: this.progress?.chunksTotal ?? 0,
       elapsed_seconds: elapsed,
-      remaining_seconds: this.#remaining(fraction, elapsed),
+      remaining_seconds: this.#remaining(fraction, now),
     };
   }
 
   /** Nothing is promised on the first two per cent: a guess from so little would jump. */
-  #remaining(fraction: number, elapsed: number): number | null {
-    if (this.state !== 'running' || fraction < 0.02) return null;
-    return (elapsed * (1 - fraction)) / fraction;
+  #remaining(fraction: number, now: number): number | null {
+    if (this.computingSince === null || this.state === 'stopping' || fraction < 0.02) return null;
+    return ((now - this.computingSince) / 1000) * ((1 - fraction) / fraction);
   }
 
   record(): JobRecord {
