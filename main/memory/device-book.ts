@@ -2,7 +2,7 @@ import type { Arena, Device, StreamerOptions } from '../../native/addon.ts';
 import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { joinSlots } from './planner/slots.ts';
-import type { PlannerDevice, Slots } from './planner/types.ts';
+import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
 import { MiB } from './policy.ts';
 
 /** A stage that runs now: what it holds on a device. */
@@ -33,6 +33,8 @@ export class DeviceBook {
   readonly device: Device;
   /** Memory shared with the processor. */
   readonly unified: boolean;
+  /** Of its measurements: backend, device and driver. */
+  readonly key: string;
   readonly lock = new Lock();
   readonly active = new Set<ActiveStage>();
   readonly #caches = new Set<DeviceCache>();
@@ -42,9 +44,11 @@ export class DeviceBook {
   #copiedBytes = 0;
   #copySeconds = 0;
 
-  constructor(device: Device, options: { unified?: boolean } = {}) {
+  constructor(device: Device, options: { unified?: boolean; driver?: string } = {}) {
     this.device = device;
     this.unified = options.unified ?? device.kind === 'igpu';
+    const { backend, description } = device.info();
+    this.key = `${backend}/${device.simulated ? 'simulated' : description}/${options.driver ?? ''}`;
   }
 
   /** A simulated device has a name of its own, so that nobody takes it for the processor. */
@@ -90,9 +94,38 @@ export class DeviceBook {
 
   #rememberedRate: number | null = null;
 
+  /** What other programs held, by time of looking; the highest of the last while counts. */
+  readonly #foreign: { at: number; bytes: number }[] = [];
+
+  noteForeign(now: number, keepMs: number): void {
+    const { totalBytes, freeBytes, held } = this.device.memory();
+    const own = held.weights + held.slots + held.compute + held.io + held.state;
+    this.#foreign.push({ at: now, bytes: Math.max(0, totalBytes - freeBytes - own) });
+    while (this.#foreign.length > 1 && this.#foreign[0]!.at < now - keepMs) this.#foreign.shift();
+  }
+
+  /** Bytes by which other programs grew since they held least, in the time that is looked at. */
+  get foreignGrowth(): number {
+    const sizes = this.#foreign.map(({ bytes }) => bytes);
+    return sizes.length < 2 ? 0 : sizes.at(-1)! - Math.min(...sizes);
+  }
+
+  /** Most that other programs held lately: what they gave back is left to them for a while. */
+  get foreignPeakBytes(): number {
+    return Math.max(0, ...this.#foreign.map(({ bytes }) => bytes));
+  }
+
   /** A rate measured in an earlier run, until this one has its own. */
   rememberCopyRate(bytesPerMs: number): void {
     this.#rememberedRate = bytesPerMs;
+  }
+
+  /** Predicted against measured time of the last stage that had a prediction; null before the first. */
+  lastPrediction: { predictedMs: number; measuredMs: number } | null = null;
+
+  notePrediction(prediction: Prediction | null, measuredMs: number): void {
+    if (prediction !== null)
+      this.lastPrediction = { predictedMs: prediction.totalMs - prediction.uploadMs, measuredMs };
   }
 
   noteCopies(bytes: number, seconds: number): void {
@@ -104,13 +137,14 @@ export class DeviceBook {
     const memory = this.device.memory();
     const { held } = memory;
     const working = held.compute + held.io + held.state;
+    const heldBytes = working + held.weights + held.slots;
     const promised = [...this.active].reduce((bytes, stage) => bytes + stage.workingBytes, 0);
     const streaming = [...this.active].some((stage) => stage.slots !== null);
     return {
       id: this.id,
       totalBytes: memory.totalBytes,
-      driverFreeBytes: memory.freeBytes,
-      heldBytes: working + held.weights + held.slots,
+      driverFreeBytes: Math.min(memory.freeBytes, memory.totalBytes - heldBytes - this.foreignPeakBytes),
+      heldBytes,
       scratchBytes: this.active.size === 0 ? this.arenaBytes + this.cachedBytes : 0,
       idleSlotBytes: streaming ? 0 : held.slots,
       promisedBytes: Math.max(0, promised - (this.active.size === 0 ? 0 : working)),

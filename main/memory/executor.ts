@@ -14,6 +14,8 @@ export interface ExecutorEnvironment {
   pins: PinBudget;
   /** Bytes of host memory that may be pinned now. */
   pinBudget: () => number;
+  /** Components that are whole on the device keep no copy in host memory. */
+  dropHostCopies: boolean;
   signal?: CancelToken;
   /** Bytes uploaded so far and in all, while components are placed. */
   onProgress?: (done: number, total: number) => void;
@@ -48,6 +50,7 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
     env.pins.settle(handle, component.streamed, env.pinBudget());
+    if (env.dropHostCopies && handle.isWhole) handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
   }
 }

@@ -7,15 +7,17 @@ import type { ModelHandle } from './model-handle.ts';
  * purpose), the rate of its copies, and the compute time of its units.
  */
 export class StageMeasurement {
-  readonly #book: DeviceBook;
+  readonly book: DeviceBook;
   readonly #handles: readonly ModelHandle[];
   readonly #profiled: readonly ModelHandle[];
   readonly #keptBefore: number;
   readonly #arenaBefore: number;
   readonly #copiesBefore: { bytes: number; seconds: number };
+  readonly #start = performance.now();
 
-  private constructor(book: DeviceBook, handles: readonly ModelHandle[], profiled: readonly ModelHandle[]) {
-    this.#book = book;
+  /** Make it when everything is placed. `profiled`: components whose unit times are wanted. */
+  constructor(book: DeviceBook, handles: readonly ModelHandle[], profiled: readonly ModelHandle[]) {
+    this.book = book;
     this.#handles = handles;
     this.#profiled = profiled;
     const { held } = book.device.memory();
@@ -26,36 +28,31 @@ export class StageMeasurement {
     book.device.setProfiling(profiled.length > 0);
   }
 
-  /** Call it when everything is placed. `profile`: components whose unit times are wanted. */
-  static begin(
-    book: DeviceBook,
-    handles: readonly ModelHandle[],
-    profile: readonly ModelHandle[],
-  ): StageMeasurement {
-    return new StageMeasurement(book, handles, profile);
+  get elapsedMs(): number {
+    return performance.now() - this.#start;
   }
 
   /** Bytes of working memory; null where another stage (`disturbed`) or a larger scratch memory hides it. */
-  end(calibration: Calibration, deviceKey: string, disturbed: boolean): number | null {
-    const book = this.#book;
+  end(calibration: Calibration, disturbed: boolean): number | null {
+    const { book } = this;
     book.device.setProfiling(false);
-    this.#noteCopies(calibration, deviceKey);
-    for (const handle of this.#profiled) noteUnitTimes(handle, calibration, deviceKey);
+    this.#noteCopies(calibration);
+    for (const handle of this.#profiled) noteUnitTimes(handle, calibration, book.key);
     if (disturbed) return null;
-    const memory = book.device.memory();
     const grew = book.arenaBytes > this.#arenaBefore || this.#arenaBefore === 0;
     if (!grew) return null;
-    const leftBehind = Math.max(0, memory.held.io + memory.held.state - this.#keptBefore);
-    return Math.max(0, memory.peakWorkingBytes - this.#keptBefore - leftBehind);
+    const { held, peakWorkingBytes } = book.device.memory();
+    const leftBehind = Math.max(0, held.io + held.state - this.#keptBefore);
+    return Math.max(0, peakWorkingBytes - this.#keptBefore - leftBehind);
   }
 
-  #noteCopies(calibration: Calibration, deviceKey: string): void {
+  #noteCopies(calibration: Calibration): void {
     const now = copies(this.#handles);
     const bytes = now.bytes - this.#copiesBefore.bytes;
     if (bytes <= 0) return;
-    this.#book.noteCopies(bytes, now.seconds - this.#copiesBefore.seconds);
-    const rate = this.#book.copyRate;
-    if (rate !== null) calibration.noteCopyRate(deviceKey, rate);
+    this.book.noteCopies(bytes, now.seconds - this.#copiesBefore.seconds);
+    const rate = this.book.copyRate;
+    if (rate !== null) calibration.noteCopyRate(this.book.key, rate);
   }
 }
 

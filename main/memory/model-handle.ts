@@ -195,6 +195,14 @@ export class ModelHandle {
     return freed + (await this.giveUpUnit(fixedPart));
   }
 
+  /** Give up host memory that the checkpoint can give again; only of what is on the device. Returns bytes freed. */
+  dropHost(): number {
+    if (this.onHost) return 0;
+    let bytes = this.#fixedPlaced ? this.store.dropHost(fixedPart) : 0;
+    for (const unit of this.#placementOrder) bytes += this.store.dropHost(unit);
+    return bytes;
+  }
+
   /** Throws if what is remembered differs from what the store says is on the device. */
   verify(): void {
     if (this.onHost || this.#disposed) return;

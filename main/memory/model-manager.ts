@@ -4,10 +4,14 @@ import type { Calibration } from './calibration.ts';
 import { type ActiveStage, DeviceBook } from './device-book.ts';
 import { carryOut, planLine } from './executor.ts';
 import { PinBudget } from './host-memory.ts';
-import { StageMeasurement } from './measure.ts';
+import { mainComponent, StageLearning } from './learning.ts';
+import { halveCap, leaveDevice } from './leaving.ts';
+import type { StageMeasurement } from './measure.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { PlanLog } from './plan-log.ts';
 import { planLoad } from './planner/plan.ts';
-import { mib, type Reason, reason } from './planner/reasons.ts';
+import type { Reason } from './planner/reasons.ts';
+import { planRequest, type RequestPlan, type StageRequest } from './planner/request.ts';
 import type { LoadRequest, Plan, PlannerState } from './planner/types.ts';
 import { plannerState } from './planner-state.ts';
 import type { VramPolicy } from './policy.ts';
@@ -41,12 +45,32 @@ export interface LoadOptions {
   onWait?: (why: Reason) => void;
 }
 
+/** A stage of a request, known in advance. */
+export interface StageToPlan {
+  name: string;
+  handles: readonly ModelHandle[];
+  /** Bytes of working memory. */
+  memory: number;
+  passes?: number;
+  /** Where the stage could be split: its length, and the working memory of another one. */
+  length?: number;
+  memoryAt?: (length: number) => number;
+}
+
 /** Components in their places, for as long as a stage needs them. */
 export interface Placement {
   /** One per device that something had to be planned for; none on the processor. */
   readonly plans: readonly Plan[];
   /** The stage is over: its components may give up memory again. `failed`: its measurements mean nothing. */
   release(failed?: boolean): void;
+}
+
+/** A stage in its place on one device. */
+interface Placed {
+  book: DeviceBook;
+  stage: ActiveStage;
+  plan: Plan;
+  measurement: StageMeasurement;
 }
 
 /** Plans are made anew, with fresh numbers, when a device refuses what its driver said was free. */
@@ -60,15 +84,19 @@ export class ModelManager {
   readonly trace: Trace;
   readonly calibration: Calibration;
   readonly pins = new PinBudget();
+  readonly planLog = new PlanLog();
   readonly #options: ManagerOptions;
+  readonly #learning: StageLearning;
   readonly #books = new Map<Device, DeviceBook>();
   readonly #handles = new Map<string, ModelHandle>();
+  readonly #lastStages = new Map<string, Map<string, LoadRequest>>();
   #clock = 0;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
     this.calibration = options.calibration;
     this.trace = options.trace ?? new Trace();
+    this.#learning = new StageLearning(this.calibration, this.trace);
   }
 
   get policy(): VramPolicy {
@@ -78,8 +106,8 @@ export class ModelManager {
   // Devices and handles
 
   addDevice(device: Device, options: { unified?: boolean } = {}): DeviceBook {
-    const book = new DeviceBook(device, options);
-    const rate = this.calibration.copyRate(this.deviceKey(book));
+    const book = new DeviceBook(device, { ...options, driver: this.#options.driver });
+    const rate = this.calibration.copyRate(book.key);
     if (rate !== null) book.rememberCopyRate(rate);
     this.#books.set(device, book);
     return book;
@@ -109,8 +137,15 @@ export class ModelManager {
   async unregister(handle: ModelHandle): Promise<void> {
     if (handle.inUse) throw new Error(`"${handle.id}" is in use and cannot be unloaded.`);
     this.#handles.delete(handle.id);
+    this.#lastStages.delete(handle.model);
     this.pins.release(handle);
     await handle.dispose();
+  }
+
+  handle(id: string): ModelHandle {
+    const handle = this.#handles.get(id);
+    if (handle === undefined) throw new Error(`No component "${id}" is loaded.`);
+    return handle;
   }
 
   get handles(): ModelHandle[] {
@@ -122,27 +157,40 @@ export class ModelManager {
     for (const handle of handles) handle.lastUsed = ++this.#clock;
   }
 
+  /** Throws where a handle and its device disagree. */
+  verify(): void {
+    for (const handle of this.#handles.values()) handle.verify();
+  }
+
   // Planning
 
   state(book: DeviceBook, policy: VramPolicy = this.policy): PlannerState {
     return plannerState(book, policy, {
       handles: this.#handles.values(),
       isPinned: this.#options.isPinned ?? (() => false),
-      unitTimes: (handle) =>
-        this.calibration.unitTimes(this.deviceKey(book), handle.calibrationKey, handle.unitBytes),
+      unitTimes: (handle) => this.#learning.unitTimes(book, handle),
     });
   }
 
-  /** What `load` would do, without doing it. */
-  plan(handles: readonly ModelHandle[], memory: number, options: LoadOptions): Plan[] {
-    return this.#devicesOf(handles).map(({ book, own }) =>
-      planLoad(this.state(book, options.policy), this.#request(book, own, memory, options)),
-    );
+  /** Plans all stages of a request at once, each on what the one before leaves. Nothing moves. */
+  planStages(
+    book: DeviceBook,
+    stages: readonly StageToPlan[],
+    policy: VramPolicy = this.policy,
+  ): RequestPlan {
+    const requests = stages.map((stage): StageRequest => {
+      const { memory, memoryAt, length } = stage;
+      const request = this.#request(book, stage.handles, memory, stage);
+      const factor = memory > 0 ? request.workingBytes / memory : 1;
+      if (length === undefined || memoryAt === undefined) return request;
+      return { ...request, length, workingAt: (shorter) => memoryAt(shorter) * factor };
+    });
+    return planRequest(this.state(book, policy), requests);
   }
 
-  deviceKey(book: DeviceBook): string {
-    const { backend, description } = book.device.info();
-    return `${backend}/${book.device.simulated ? 'simulated' : description}/${this.#options.driver ?? ''}`;
+  /** Requests for stages as they were last planned, by model: what a question "what if" is asked about. */
+  lastStages(model: string): LoadRequest[] {
+    return [...(this.#lastStages.get(model)?.values() ?? [])];
   }
 
   // Loading
@@ -153,56 +201,70 @@ export class ModelManager {
    */
   async load(handles: readonly ModelHandle[], memory: number, options: LoadOptions): Promise<Placement> {
     this.touch(handles);
-    const placed: { book: DeviceBook; stage: ActiveStage; plan: Plan; measurement: StageMeasurement }[] = [];
+    const placed: Placed[] = [];
     try {
       for (const { book, own } of this.#devicesOf(handles)) {
         placed.push(await this.#loadOn(book, own, memory, options));
       }
     } catch (error) {
-      for (const { book, stage } of placed) book.end(stage);
+      for (const one of placed) this.#end(one, memory, true);
       throw error;
     }
     const onHost = handles.filter((handle) => handle.onHost);
     for (const handle of onHost) handle.holders += 1;
     let released = false;
-    return {
-      plans: placed.map(({ plan }) => plan),
-      release: (failed = false) => {
-        if (released) return;
-        released = true;
-        for (const handle of onHost) handle.holders -= 1;
-        for (const { book, stage, plan, measurement } of placed) {
-          const bytes = measurement.end(this.calibration, this.deviceKey(book), stage.disturbed);
-          if (!failed && bytes !== null) this.#noteWorking(book, stage, memory, bytes, options);
-          book.end(stage);
-          this.trace.add({ kind: 'stage_end', device: book.id, subject: plan.name, bytes: bytes ?? 0 });
-        }
-        if (this.#options.checkAlways) this.verify();
-      },
+    const release = (failed = false): void => {
+      if (released) return;
+      released = true;
+      for (const handle of onHost) handle.holders -= 1;
+      for (const one of placed) this.#end(one, memory, failed);
+      if (this.#options.checkAlways) this.verify();
     };
+    return { plans: placed.map(({ plan }) => plan), release };
   }
+
+  /**
+   * After a stage ran out of memory, and released what it held: all idle components leave its devices, caches and
+   * copies are dropped, and each of its components may have at most half of what it had, until it leaves.
+   */
+  async afterOom(handles: readonly ModelHandle[], name: string): Promise<void> {
+    for (const { book, own } of this.#devicesOf(handles)) {
+      await book.lock.run(async () => {
+        await leaveDevice(book, this.handles, this.trace, { except: own, forWhom: name });
+        for (const handle of own) halveCap(handle);
+      });
+    }
+    if (this.#options.checkAlways) this.verify();
+  }
+
+  /** Every idle component leaves the device (before training on it, say). Resolves with the bytes freed. */
+  releaseDevice(device: Device): Promise<number> {
+    const book = this.book(device);
+    return book.lock.run(() => leaveDevice(book, this.handles, this.trace));
+  }
+
+  // Inside
 
   async #loadOn(
     book: DeviceBook,
     handles: readonly ModelHandle[],
     memory: number,
     options: LoadOptions,
-  ): Promise<{ book: DeviceBook; stage: ActiveStage; plan: Plan; measurement: StageMeasurement }> {
-    const owner = options.owner ?? options.name;
-    const { name, priority = 0, signal } = options;
-    const wait = new RoomWait({
-      book,
-      name,
-      owner,
-      priority,
-      signal,
-      onWait: (why) => this.#waits(book, why, options),
-    });
+  ): Promise<Placed> {
+    const { name, owner = name, priority = 0, signal } = options;
+    const tell = (why: Reason): void => {
+      this.trace.add({ kind: 'wait', device: book.id, subject: name, bytes: 0, text: why.text });
+      options.onWait?.(why);
+    };
+    const wait = new RoomWait({ book, name, owner, priority, signal, onWait: tell });
     for (;;) {
       throwIfCancelled(signal);
-      const started = await book.lock.run(async () => {
-        if (wait.shouldWait(this.#planOn(book, handles, memory, options).overBudgetBytes)) return null;
-        const plan = await this.#place(book, handles, memory, options);
+      const placed = await book.lock.run(async () => {
+        const request = this.#request(book, handles, memory, options);
+        if (wait.shouldWait(planLoad(this.state(book, options.policy), request).overBudgetBytes)) return null;
+        if (this.#learning.wantsMeasuring(book, handles, name, memory)) await book.trim();
+        const plan = await this.#place(book, request, options);
+        this.#rememberStage(handles, request);
         const { workingBytes } = plan.budget;
         const stage: ActiveStage = {
           name,
@@ -213,46 +275,34 @@ export class ModelManager {
           disturbed: false,
         };
         book.begin(stage);
-        const measurement = StageMeasurement.begin(book, handles, this.#toProfile(book, handles));
-        this.trace.add({
-          kind: 'stage_begin',
-          device: book.id,
-          subject: name,
-          bytes: workingBytes,
-          text: planLine(plan),
-        });
-        return { book, stage, plan, measurement };
+        const text = planLine(plan);
+        this.trace.add({ kind: 'stage_begin', device: book.id, subject: name, bytes: workingBytes, text });
+        const residency = (options.policy ?? this.policy).residency;
+        return { book, stage, plan, measurement: this.#learning.begin(book, handles, residency) };
       });
-      if (started !== null) return started;
+      if (placed !== null) return placed;
       const over = await wait.next();
-      if (over !== null) this.#waits(book, over, options);
+      if (over !== null) tell(over);
     }
   }
 
-  #waits(book: DeviceBook, why: Reason, options: LoadOptions): void {
-    this.trace.add({ kind: 'wait', device: book.id, subject: options.name, bytes: 0, text: why.text });
-    options.onWait?.(why);
-  }
-
-  async #place(
-    book: DeviceBook,
-    handles: readonly ModelHandle[],
-    memory: number,
-    options: LoadOptions,
-  ): Promise<Plan> {
-    if (this.#wantsMeasuring(book, handles, memory, options)) await book.trim();
+  async #place(book: DeviceBook, request: LoadRequest, options: LoadOptions): Promise<Plan> {
+    const policy = options.policy ?? this.policy;
     for (let attempt = 0; ; attempt++) {
-      const plan = this.#planOn(book, handles, memory, options);
+      const state = this.state(book, policy);
+      const plan = planLoad(state, request);
+      this.planLog.add({ state, request });
       for (const { text } of plan.reasons) {
-        this.trace.add({ kind: 'plan', device: book.id, subject: options.name, bytes: plan.peakBytes, text });
+        this.trace.add({ kind: 'plan', device: book.id, subject: request.name, bytes: plan.peakBytes, text });
       }
       try {
         await carryOut(plan, {
           book,
-          handle: (id) => this.#handles.get(id)!,
+          handle: (id) => this.handle(id),
           trace: this.trace,
           pins: this.pins,
-          pinBudget: () => this.#pinBudget(options.policy ?? this.policy),
+          pinBudget: () => this.#pinBudget(policy),
+          dropHostCopies: policy.hostCopies === 'off',
           signal: options.signal,
           onProgress: options.onProgress,
         });
@@ -261,89 +311,39 @@ export class ModelManager {
       } catch (error) {
         if (!isOutOfDeviceMemory(error) || attempt >= maxReplans) throw error;
         const text = error instanceof Error ? error.message : String(error);
-        this.trace.add({ kind: 'out_of_memory', device: book.id, subject: options.name, bytes: 0, text });
+        this.trace.add({ kind: 'out_of_memory', device: book.id, subject: request.name, bytes: 0, text });
         await book.trim();
       }
     }
   }
 
-  /**
-   * After a stage ran out of memory, and released what it held: all idle components leave its devices, caches and
-   * copies are dropped, and each of its components may have at most half of what it had, until it leaves.
-   */
-  async afterOom(handles: readonly ModelHandle[], name: string): Promise<void> {
-    for (const { book, own } of this.#devicesOf(handles)) {
-      await book.lock.run(async () => {
-        for (const other of this.#handles.values()) {
-          if (other.device !== book.device || other.inUse || own.includes(other) || other.loadedBytes === 0)
-            continue;
-          const bytes = await other.leave();
-          const why = reason('gives_up_oom', {
-            component: other.id,
-            device: book.id,
-            name,
-            bytes: mib(bytes),
-          });
-          this.trace.add({
-            kind: 'give_up',
-            device: book.id,
-            subject: other.id,
-            bytes: -bytes,
-            text: why.text,
-          });
-        }
-        await book.trim();
-        for (const handle of own) {
-          const had = handle.loadedBytes > 0 ? handle.loadedBytes : handle.sizeBytes;
-          handle.capBytes = Math.floor(Math.min(handle.capBytes ?? had, had) / 2);
-        }
-      });
-    }
-    if (this.#options.checkAlways) this.verify();
-  }
-
-  /** Every idle component leaves the device (before training on it, say). Resolves with the bytes freed. */
-  async releaseDevice(device: Device): Promise<number> {
-    const book = this.book(device);
-    return book.lock.run(async () => {
-      let freed = 0;
-      for (const handle of this.#handles.values()) {
-        if (handle.device !== device || handle.inUse || handle.loadedBytes === 0 || handle.onHost) continue;
-        const bytes = await handle.leave();
-        this.trace.add({ kind: 'give_up', device: book.id, subject: handle.id, bytes: -bytes });
-        freed += bytes;
-      }
-      return freed + (await book.trim());
-    });
-  }
-
-  /** Throws where a handle and its device disagree. */
-  verify(): void {
-    for (const handle of this.#handles.values()) handle.verify();
-  }
-
-  // Inside
-
-  #planOn(book: DeviceBook, handles: readonly ModelHandle[], memory: number, options: LoadOptions): Plan {
-    return planLoad(this.state(book, options.policy), this.#request(book, handles, memory, options));
+  #end({ book, stage, plan, measurement }: Placed, estimate: number, failed: boolean): void {
+    const { name, handles, disturbed } = stage;
+    const bytes = this.#learning.end(measurement, { name, handles, disturbed, failed, estimate });
+    const ms = measurement.elapsedMs;
+    if (!failed) book.notePrediction(plan.prediction, ms);
+    book.end(stage);
+    this.trace.add({ kind: 'stage_end', device: book.id, subject: name, bytes: bytes ?? 0, ms });
   }
 
   #request(
     book: DeviceBook,
     handles: readonly ModelHandle[],
     memory: number,
-    options: LoadOptions,
+    stage: { name: string; passes?: number },
   ): LoadRequest {
-    const key = mainComponent(handles).calibrationKey;
     return {
-      name: options.name,
-      components: handles.map(({ id }) => id),
-      workingBytes: this.calibration.reserve(this.deviceKey(book), key, options.name, Math.ceil(memory)),
-      passes: options.passes,
+      name: stage.name,
+      components: [...new Set(handles.map(({ id }) => id))],
+      workingBytes: this.#learning.reserve(book, handles, stage.name, memory),
+      passes: stage.passes,
     };
   }
 
-  /** Handles by device, without those on the processor; in the order in which devices were added, so that no two loads wait for each other. */
+  /**
+   * Handles by device, without those on the processor; always in the order in which devices were added, so that no two
+   * loads wait for each other.
+   */
   #devicesOf(handles: readonly ModelHandle[]): { book: DeviceBook; own: ModelHandle[] }[] {
     const result: { book: DeviceBook; own: ModelHandle[] }[] = [];
     for (const book of this.#books.values()) {
@@ -354,43 +354,13 @@ export class ModelManager {
     return result;
   }
 
-  #wantsMeasuring(
-    book: DeviceBook,
-    handles: readonly ModelHandle[],
-    memory: number,
-    options: LoadOptions,
-  ): boolean {
-    if (book.active.size > 0) return false;
-    const key = mainComponent(handles).calibrationKey;
-    return this.calibration.wantsMeasuring(this.deviceKey(book), key, options.name, memory);
-  }
-
-  #toProfile(book: DeviceBook, handles: readonly ModelHandle[]): ModelHandle[] {
-    if (this.policy.residency !== 'cost') return [];
-    const key = this.deviceKey(book);
-    return handles.filter(
-      (handle) =>
-        handle.unitCount > 0 &&
-        this.calibration.unitTimes(key, handle.calibrationKey, handle.unitBytes) === null,
-    );
-  }
-
-  #noteWorking(
-    book: DeviceBook,
-    stage: ActiveStage,
-    estimate: number,
-    bytes: number,
-    options: LoadOptions,
-  ): void {
-    const key = mainComponent(stage.handles).calibrationKey;
-    if (!this.calibration.measured(this.deviceKey(book), key, options.name, estimate, bytes)) return;
-    this.trace.add({
-      kind: 'calibration',
-      device: book.id,
-      subject: key,
-      bytes,
-      text: `${options.name} took ${mib(bytes)} MiB of working memory where ${mib(estimate)} were estimated; the next reservation grows.`,
-    });
+  /** The latest last, so that stages stand in the order in which they run. */
+  #rememberStage(handles: readonly ModelHandle[], request: LoadRequest): void {
+    const { model } = mainComponent(handles);
+    const stages = this.#lastStages.get(model) ?? new Map<string, LoadRequest>();
+    stages.delete(request.name);
+    stages.set(request.name, request);
+    this.#lastStages.set(model, stages);
   }
 
   #pinBudget(policy: VramPolicy): number {
@@ -399,11 +369,6 @@ export class ModelManager {
     const spare = Math.max(0, memory.availableBytes - policy.ramReserveBytes);
     return Math.min(policy.maxPinnedBytes, this.pins.bytes + spare);
   }
-}
-
-/** The component that gives a stage its name in the measurements: the largest. */
-function mainComponent(handles: readonly ModelHandle[]): ModelHandle {
-  return handles.reduce((largest, handle) => (handle.sizeBytes > largest.sizeBytes ? handle : largest));
 }
 
 export function isOutOfDeviceMemory(error: unknown): boolean {

@@ -48,7 +48,7 @@ function plannerComponent(handle: ModelHandle, device: string, sources: StateSou
     })),
     sizeBytes: handle.sizeBytes,
     loadedBytes: handle.loadedBytes,
-    placementOrder: handle.placementOrder,
+    placementOrder: [...handle.placementOrder],
     lastUsed: handle.lastUsed,
     pinned: sources.isPinned(handle.model),
     inUse: handle.inUse,

@@ -256,15 +256,23 @@ export class LoadedModels {
   }
 
   /**
-   * While available RAM is below the reserve: idle models that are not pinned are unloaded, least recently used first.
+   * While available RAM is below the reserve: first the host copies of components that are whole on a device go, then
+   * idle models that are not pinned are unloaded, least recently used first.
    * Resolves with the bytes of host memory given back.
    */
   async relieveRam(except: string | null = null): Promise<number> {
     const memory = this.#options.hostMemory();
     const { ramReserveBytes } = policyFromSettings(this.#options.settings(), memory.totalBytes);
     let freed = 0;
+    const short = (): boolean => this.#options.hostMemory().availableBytes < ramReserveBytes;
+    if (policyFromSettings(this.#options.settings(), memory.totalBytes).hostCopies !== 'on') {
+      for (const entry of this.#entries.values()) {
+        if (entry.phase !== 'ready') continue;
+        for (const handle of entry.handles) if (short() && handle.isWhole) freed += handle.dropHost();
+      }
+    }
     for (const entry of this.#idle()) {
-      if (this.#options.hostMemory().availableBytes >= ramReserveBytes) break;
+      if (!short()) break;
       if (entry.id === except || this.isPinned(entry.id)) continue;
       freed += entry.handles.reduce((bytes, handle) => bytes + handle.hostBytes, 0);
       await this.#remove(entry);

@@ -140,7 +140,7 @@ function componentSnapshot(handle: ModelHandle): ComponentSnapshot {
 /** A model is calibrated when all of its measured components are; the ratio shown is the largest. */
 function calibrationSnapshot(model: LoadedModel, { manager }: SnapshotSources): ModelSnapshot['calibration'] {
   if (model.book.device.isHost) return { state: 'not_needed', runs: 0, ratio: 0 };
-  const device = manager.deviceKey(model.book);
+  const device = model.book.key;
   const stages = model.handles.map((handle) => manager.calibration.stage(device, handle.calibrationKey));
   const measured = stages.filter(({ runs }) => runs > 0);
   const runs = measured.length === 0 ? 0 : Math.min(...measured.map((stage) => stage.runs));

@@ -201,7 +201,7 @@ export class FakeStore implements WeightStore {
   readonly component: string;
   readonly id = FakeStore.#nextId++;
   readonly fixedBytes: number;
-  readonly ownedHostBytes: number;
+  ownedHostBytes: number;
   readonly replaced: string[] = [];
   readonly pinned = new Set<number>();
   streamedBytes = 0;
@@ -275,6 +275,12 @@ export class FakeStore implements WeightStore {
 
   isPlaced(unit: number): boolean {
     return this.#placed.has(unit);
+  }
+
+  dropHost(unit: number): number {
+    const bytes = Math.min(this.ownedHostBytes, this.unitBytes(unit));
+    this.ownedHostBytes -= bytes;
+    return bytes;
   }
 
   async replace(name: string, _data: TensorData): Promise<void> {

@@ -1,0 +1,69 @@
+import type { Calibration } from './calibration.ts';
+import type { DeviceBook } from './device-book.ts';
+import { StageMeasurement } from './measure.ts';
+import type { ModelHandle } from './model-handle.ts';
+import { mib } from './planner/reasons.ts';
+import type { Trace } from './trace.ts';
+
+/** What is learned from stages, and used for the next ones: working memory, copy rates, unit times. */
+export class StageLearning {
+  readonly #calibration: Calibration;
+  readonly #trace: Trace;
+
+  constructor(calibration: Calibration, trace: Trace) {
+    this.#calibration = calibration;
+    this.#trace = trace;
+  }
+
+  /** Reservation for a stage that estimates `memory` bytes. */
+  reserve(book: DeviceBook, handles: readonly ModelHandle[], name: string, memory: number): number {
+    const key = mainComponent(handles).calibrationKey;
+    return this.#calibration.reserve(book.key, key, name, Math.ceil(memory));
+  }
+
+  /** A stage alone on its device that would still teach something runs with empty scratch memory, to be measured. */
+  wantsMeasuring(book: DeviceBook, handles: readonly ModelHandle[], name: string, memory: number): boolean {
+    if (book.active.size > 0) return false;
+    return this.#calibration.wantsMeasuring(book.key, mainComponent(handles).calibrationKey, name, memory);
+  }
+
+  unitTimes(book: DeviceBook, handle: ModelHandle): readonly number[] | null {
+    return this.#calibration.unitTimes(book.key, handle.calibrationKey, handle.unitBytes);
+  }
+
+  /** Call it when everything is in its place. */
+  begin(book: DeviceBook, handles: readonly ModelHandle[], residency: 'rule' | 'cost'): StageMeasurement {
+    const unmeasured = handles.filter(
+      (handle) => handle.unitCount > 0 && this.unitTimes(book, handle) === null,
+    );
+    return new StageMeasurement(book, handles, residency === 'cost' ? unmeasured : []);
+  }
+
+  /** Resolves the measured working memory; null where nothing could be measured, or the stage failed. */
+  end(
+    measurement: StageMeasurement,
+    stage: {
+      name: string;
+      handles: readonly ModelHandle[];
+      disturbed: boolean;
+      failed: boolean;
+      estimate: number;
+    },
+  ): number | null {
+    const { book } = measurement;
+    const { name, estimate } = stage;
+    const bytes = measurement.end(this.#calibration, stage.disturbed);
+    if (bytes === null || stage.failed) return null;
+    const key = mainComponent(stage.handles).calibrationKey;
+    if (this.#calibration.measured(book.key, key, name, estimate, bytes)) {
+      const text = `${name} took ${mib(bytes)} MiB of working memory where ${mib(estimate)} were estimated; the next reservation grows.`;
+      this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, text });
+    }
+    return bytes;
+  }
+}
+
+/** The component that gives a stage its name in the measurements: the largest. */
+export function mainComponent(handles: readonly ModelHandle[]): ModelHandle {
+  return handles.reduce((largest, handle) => (handle.sizeBytes > largest.sizeBytes ? handle : largest));
+}
