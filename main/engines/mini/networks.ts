@@ -44,10 +44,13 @@ export class MiniNetworks {
     this.#config = config;
     this.#acoustic = acoustic.module as MiniAcoustic;
     this.#vocoder = vocoder.module as MiniVocoder;
+    const { kind, simulated } = book.device;
     this.#graphs = new GraphCache(addon, book.device, {
       arena: book.arena,
       maxGraphs: 32,
       maxBytes: 2 ** 26,
+      // On the processor it costs next to nothing and makes results a hundred times more exact.
+      widenWeights: kind === 'cpu' || simulated,
     });
     this.#context = receptiveFields(config);
   }

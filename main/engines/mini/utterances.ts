@@ -24,3 +24,5 @@ export interface ReadText {
 
 /** @throws StudioError `text_empty`, `text_not_speakable`, `text_malformed` */
 export type TextReader = (text: string) => ReadText;
+
+export const readEnglish: TextReader = () => ({ warnings: [], utterances: () => [] });
