@@ -6,6 +6,7 @@ export type {
   AnnouncedStage,
   Fallback,
   Replayable,
+  RequestOutlook,
   RunStageOptions,
   StageContext,
   StageProgress,

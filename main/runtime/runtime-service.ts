@@ -4,15 +4,22 @@ import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Calibration } from '../memory/calibration.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
+import { DesktopLease } from '../memory/lease.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import { ModelManager } from '../memory/model-manager.ts';
+import type { PlanRecord } from '../memory/plan-log.ts';
+import type { LoadRequest, PlannerState } from '../memory/planner/types.ts';
+import { type WhatIf, type WhatIfAnswer, whatIf, whatIfCurve } from '../memory/planner/what-if.ts';
 import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
-import { Trace } from '../memory/trace.ts';
+import { Trace, type TraceEvent } from '../memory/trace.ts';
 import { DeviceService } from './device-service.ts';
 import { type Lease, LoadedModels, type ModelSource } from './loaded-models.ts';
 import { snapshotOf } from './snapshot.ts';
 import { RequestContext } from './stage-context.ts';
 import type { Replayable, StageProgress } from './types.ts';
+
+/** How often other programs' use of the devices is looked at. */
+const leasePollMs = 250;
 
 export interface RuntimeOptions {
   addon: Addon;
@@ -43,6 +50,8 @@ export class RuntimeService {
   readonly models: LoadedModels;
   readonly trace = new Trace();
   readonly #listeners = new Set<() => void>();
+  readonly #lease: DesktopLease;
+  readonly #leaseTimer: NodeJS.Timeout;
   #settings: Settings;
 
   private constructor(options: RuntimeOptions, calibration: Calibration) {
@@ -65,6 +74,9 @@ export class RuntimeService {
       changed: () => this.#changed(),
     });
     this.trace.on(() => this.#changed());
+    this.#lease = new DesktopLease(this.manager);
+    this.#leaseTimer = setInterval(() => this.#watchDevices(), leasePollMs);
+    this.#leaseTimer.unref();
   }
 
   static async open(options: RuntimeOptions): Promise<RuntimeService> {
@@ -177,10 +189,56 @@ export class RuntimeService {
     return this.manager.handles.filter((handle) => handle.model === model);
   }
 
+  /**
+   * What another policy would come to for a loaded model, by the planner; nothing moves. The stages are those of its last
+   * request. Null before its first, and on the processor.
+   */
+  whatIf(model: string, change: WhatIf): WhatIfAnswer | null {
+    const asked = this.#asked(model);
+    return asked === null ? null : whatIf(asked.state, asked.stages, change);
+  }
+
+  /** The same at `steps` limits between the smallest useful one and the whole device. */
+  whatIfCurve(model: string, steps = 100): { limitBytes: number; answer: WhatIfAnswer }[] {
+    const asked = this.#asked(model);
+    if (asked === null) return [];
+    const { totalBytes } = asked.state.device;
+    return whatIfCurve(asked.state, asked.stages, {
+      fromBytes: totalBytes / steps,
+      toBytes: totalBytes,
+      steps,
+    });
+  }
+
+  /** Events with a larger id than `after`, oldest first. */
+  events(after = 0): TraceEvent[] {
+    return this.trace.events(after);
+  }
+
+  /** Everything that a report of a problem needs: events, and the latest decisions with what they were made from. */
+  exportTrace(): { version: 1; events: TraceEvent[]; plans: PlanRecord[] } {
+    return { version: 1, events: this.trace.events(), plans: this.manager.planLog.records() };
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#leaseTimer);
     await this.models.close();
     await this.manager.calibration.flush();
     await this.devices.closeAll();
+  }
+
+  #asked(model: string): { state: PlannerState; stages: LoadRequest[] } | null {
+    const loaded = this.models.list().find(({ id }) => id === model);
+    if (loaded === undefined) throw unknownModel(model);
+    const stages = this.manager.lastStages(model);
+    return stages.length === 0 ? null : { state: this.manager.state(loaded.book), stages };
+  }
+
+  #watchDevices(): void {
+    this.#lease.tick(Date.now()).catch((error: unknown) => {
+      const text = error instanceof Error ? error.message : String(error);
+      this.trace.add({ kind: 'warning', device: '', subject: 'lease', bytes: 0, text });
+    });
   }
 
   #changed(): void {

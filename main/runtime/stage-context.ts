@@ -15,6 +15,7 @@ import { LazyStage, type StageBody } from './lazy-stage.ts';
 import type {
   AnnouncedStage,
   Replayable,
+  RequestOutlook,
   RunStageOptions,
   StageContext,
   StageProgress,
@@ -116,9 +117,22 @@ export class RequestContext implements StageContext {
     return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options.passes);
   }
 
-  announce(stages: AnnouncedStage[]): void {
-    // Later stages' components count as used now: others give up before them.
-    this.#options.manager.touch(stages.flatMap(({ handles }) => handles));
+  announce(stages: AnnouncedStage[]): RequestOutlook {
+    const { manager, book, policy } = this.#options;
+    const handles = stages.flatMap((stage) => stage.handles);
+    manager.touch(handles);
+    if (book.device.isHost || handles.length === 0) return { peakBytes: 0, problems: [] };
+    const { peakBytes, problems } = manager.planStages(book, stages, policy);
+    for (const { stage, neededBytes, reason: why } of problems) {
+      manager.trace.add({
+        kind: 'plan',
+        device: book.id,
+        subject: stage,
+        bytes: neededBytes,
+        text: why.text,
+      });
+    }
+    return { peakBytes, problems };
   }
 
   progress(

@@ -1,6 +1,7 @@
 import type { Arena, CancelToken, Device } from '../../native/addon.ts';
 import type { MemoryReport } from '../contract/speech.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
+import type { StageProblem } from '../memory/planner/request.ts';
 
 /** A random generator whose state can be put back, so that a repeated stage draws the same numbers. */
 export interface Replayable {
@@ -39,6 +40,17 @@ export interface AnnouncedStage {
   /** Bytes of working memory. */
   memory: number;
   passes?: number;
+  /** Where the stage could be split: its length (frames, tokens), and the working memory of another length. */
+  length?: number;
+  memoryAt?: (length: number) => number;
+}
+
+/** What a request comes to before its first byte moves. */
+export interface RequestOutlook {
+  /** Highest device memory of its stages, not their sum; 0 on the processor. */
+  peakBytes: number;
+  /** Stages whose working memory cannot fit whatever gives up: split them, or insist and risk running out. */
+  problems: readonly StageProblem[];
 }
 
 export interface StageProgress {
@@ -99,8 +111,11 @@ export interface StageContext {
     options?: RunStageOptions<T>,
   ): Promise<T>;
 
-  /** Name all stages before the first: giving up memory is then planned for the whole request at once. */
-  announce(stages: AnnouncedStage[]): void;
+  /**
+   * Name all stages before the first. The whole request is planned at once and nothing moves: an engine that can split
+   * a stage learns here the longest length that fits. Components named here give up memory after all others.
+   */
+  announce(stages: AnnouncedStage[]): RequestOutlook;
 
   /** Fraction of the whole request, 0..1, and chunk counts where the engine knows them. */
   progress(fraction: number, detail?: { chunksDone?: number; chunksTotal?: number; stage?: string }): void;
