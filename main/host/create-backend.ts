@@ -1,6 +1,9 @@
-import { StudioError } from '../contract/index.ts';
+import { loadAddon } from '../../native/load.ts';
+import { engines } from '../engines/registry.ts';
+import { RuntimeService } from '../runtime/index.ts';
 import type { SettingsStore } from '../settings/store.ts';
 import type { SpeechBackend } from './backend.ts';
+import { EngineBackend } from './engine-backend.ts';
 import type { Host } from './host.ts';
 import type { HostOptions } from './protocol.ts';
 import { ToneBackend } from './testing/tone-engine.ts';
@@ -8,9 +11,15 @@ import { ToneBackend } from './testing/tone-engine.ts';
 /** The real engines on the devices of this machine, or the scripted ones of the tests. */
 export async function createBackend(
   options: HostOptions,
-  _log: Host['log'],
-  _settings: SettingsStore,
+  log: Host['log'],
+  settings: SettingsStore,
 ): Promise<SpeechBackend> {
   if (options.testEngines) return new ToneBackend();
-  throw new StudioError('backend_missing', 'The native core is missing. Run "npm run setup" and try again.');
+  const runtime = await RuntimeService.open({
+    addon: loadAddon(),
+    settings: settings.get(),
+    cacheFolder: options.cacheFolder,
+    warn: (message) => log('warning', message),
+  });
+  return new EngineBackend(runtime, engines);
 }
