@@ -195,6 +195,11 @@ export class DeviceBook {
     this.#streamer = options;
   }
 
+  /** Unit times are measured while on; a native core without this switch measures none. */
+  profile(on: boolean): void {
+    if (typeof this.device.setProfiling === 'function') this.device.setProfiling(on);
+  }
+
   begin(stage: ActiveStage): void {
     this.active.add(stage);
     for (const handle of stage.handles) handle.holders += 1;

@@ -1,6 +1,7 @@
 import type { Calibration } from './calibration.ts';
 import type { DeviceBook } from './device-book.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { unitStats } from './store-stats.ts';
 
 /**
  * Measures one stage: its working memory (the peak above placed weights and slots, minus what it leaves behind on
@@ -25,7 +26,7 @@ export class StageMeasurement {
     this.#arenaBefore = book.arenaBytes;
     this.#copiesBefore = copies(handles);
     book.device.resetPeak();
-    book.device.setProfiling(profiled.length > 0);
+    book.profile(profiled.length > 0);
   }
 
   get elapsedMs(): number {
@@ -35,7 +36,7 @@ export class StageMeasurement {
   /** Bytes of working memory; null where another stage (`disturbed`) or a larger scratch memory hides it. */
   end(calibration: Calibration, disturbed: boolean): number | null {
     const { book } = this;
-    book.device.setProfiling(false);
+    book.profile(false);
     this.#noteCopies(calibration);
     for (const handle of this.#profiled) noteUnitTimes(handle, calibration, book.key);
     if (disturbed) return null;
@@ -61,7 +62,7 @@ function copies(handles: readonly ModelHandle[]): { bytes: number; seconds: numb
   let seconds = 0;
   for (const { store, unitCount } of handles) {
     for (let unit = -1; unit < unitCount; unit++) {
-      const stats = store.unitStats(unit);
+      const stats = unitStats(store, unit);
       bytes += stats.copiedBytes;
       seconds += stats.copySeconds;
     }
@@ -72,7 +73,7 @@ function copies(handles: readonly ModelHandle[]): { bytes: number; seconds: numb
 function noteUnitTimes(handle: ModelHandle, calibration: Calibration, deviceKey: string): void {
   const times: number[] = [];
   for (let unit = 0; unit < handle.unitCount; unit++) {
-    const { runs, computeSeconds } = handle.store.unitStats(unit);
+    const { runs, computeSeconds } = x(store, unit);
     if (runs === 0) return;
     times.push((computeSeconds / runs) * 1000);
   }

@@ -1,6 +1,7 @@
 import type { CancelToken, Device, TensorData, WeightStore } from '../../native/addon.ts';
 import type { Partial } from '../contract/speech.ts';
 import type { Module } from '../nn/module.ts';
+import { streamedBytes } from './store-stats.ts';
 import { type ComponentKind, type Mark, markOf, type UnitDecision } from './units.ts';
 
 export interface HandleOptions {
@@ -105,7 +106,7 @@ export class ModelHandle {
   }
 
   get streamedBytes(): number {
-    return this.store.streamedBytes;
+    return streamedBytes(this.store);
   }
 
   get hostBytes(): number {
@@ -197,7 +198,7 @@ export class ModelHandle {
 
   /** Give up host memory that the checkpoint can give again; only of what is on the device. Returns bytes freed. */
   dropHost(): number {
-    if (this.onHost) return 0;
+    if (this.onHost || typeof this.store.dropHost !== 'function') return 0;
     let bytes = this.#fixedPlaced ? this.store.dropHost(fixedPart) : 0;
     for (const unit of this.#placementOrder) bytes += this.store.dropHost(unit);
     return bytes;
