@@ -240,9 +240,9 @@ export interface WeightSpec {
  * always counts as placed.
  */
 export interface WeightStore {
-  readonly component: string;
-  /** Unique in the process: what `GraphPlan.units` names. */
+  /** Unique in the process; `GraphPlan.units` names stores by it. */
   readonly id: number;
+  readonly component: string;
   readonly unitCount: number;
   /** Bytes on a device with the device's padding; index -1 -> `fixedBytes`. */
   unitBytes(unit: number): number;

@@ -30,8 +30,12 @@ struct Error : std::exception {
 };
 
 namespace detail {
-inline ErrorValue errorValue(std::string value) { return value; }
-inline ErrorValue errorValue(const char* value) { return std::string(value); }
+inline ErrorValue errorValue(std::string value) {
+    return value;
+}
+inline ErrorValue errorValue(const char* value) {
+    return std::string(value);
+}
 template <typename Number>
 ErrorValue errorValue(Number value) {
     return static_cast<double>(value);

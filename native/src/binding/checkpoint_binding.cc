@@ -1,0 +1,131 @@
+#include <cstring>
+#include <utility>
+
+#include "../job_queue.h"
+#include "async.h"
+#include "classes.h"
+
+namespace mizuoto {
+namespace {
+
+Napi::Value toJsMetadata(Napi::Env env, const MetadataValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return Napi::String::New(env, *text);
+    if (const auto* number = std::get_if<double>(&value)) return Napi::Number::New(env, *number);
+    if (const auto* flag = std::get_if<bool>(&value)) return Napi::Boolean::New(env, *flag);
+    const auto& items = std::get<std::vector<MetadataItem>>(value);
+    Napi::Array array = Napi::Array::New(env, items.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+        const Napi::HandleScope scope(env);
+        const auto position = static_cast<uint32_t>(i);
+        if (const auto* text = std::get_if<std::string>(&items[i])) {
+            array.Set(position, Napi::String::New(env, *text));
+        } else {
+            array.Set(position, Napi::Number::New(env, std::get<double>(items[i])));
+        }
+    }
+    return array;
+}
+
+}  // namespace
+
+const napi_type_tag CheckpointBinding::kTag = {0x6d697a756f746f06, 0x9b1f0a6c53e24d06};
+
+void CheckpointBinding::define(Napi::Env env) {
+    registerClass(env, DefineClass(env, kName,
+                                   {InstanceAccessor<&CheckpointBinding::format>("format"),
+                                    InstanceAccessor<&CheckpointBinding::files>("files"),
+                                    InstanceAccessor<&CheckpointBinding::tensors>("tensors"),
+                                    InstanceAccessor<&CheckpointBinding::metadata>("metadata"),
+                                    InstanceMethod<&CheckpointBinding::readBytes>("readBytes"),
+                                    InstanceMethod<&CheckpointBinding::readFloat32>("readFloat32"),
+                                    InstanceMethod<&CheckpointBinding::close>("close")}));
+}
+
+Napi::Value CheckpointBinding::open(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const Napi::Array array = readArray(info[0], "paths");
+        std::vector<std::string> paths;
+        for (uint32_t i = 0; i < array.Length(); ++i) paths.push_back(readString(array.Get(i), "paths"));
+        return runInBackground(info.Env(), [paths = std::move(paths)]() -> Finish {
+            const auto checkpoint = Checkpoint::open(paths);
+            return [checkpoint](Napi::Env env) { return wrap(env, checkpoint); };
+        });
+    });
+}
+
+const std::shared_ptr<const Checkpoint>& CheckpointBinding::requireOpen() const {
+    if (!core_) throw Error("Disposed", "The checkpoint is closed.");
+    return core_;
+}
+
+Napi::Value CheckpointBinding::format(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(),
+                   [&] { return Napi::String::New(info.Env(), formatName(requireOpen()->format())); });
+}
+
+Napi::Value CheckpointBinding::files(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const auto& files = requireOpen()->files();
+        Napi::Array array = Napi::Array::New(info.Env(), files.size());
+        for (size_t i = 0; i < files.size(); ++i) {
+            array.Set(static_cast<uint32_t>(i), Napi::String::New(info.Env(), files[i]));
+        }
+        return array;
+    });
+}
+
+Napi::Value CheckpointBinding::tensors(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const Napi::Env env = info.Env();
+        const auto& tensors = requireOpen()->tensors();
+        Napi::Array array = Napi::Array::New(env, tensors.size());
+        for (size_t i = 0; i < tensors.size(); ++i) {
+            const Napi::HandleScope scope(env);
+            Napi::Object object = Napi::Object::New(env);
+            object.Set("name", Napi::String::New(env, tensors[i].name));
+            object.Set("dtype", Napi::String::New(env, dtypeName(tensors[i].dtype)));
+            object.Set("shape", toJs(env, tensors[i].shape));
+            object.Set("bytes", Napi::Number::New(env, static_cast<double>(tensors[i].bytes)));
+            object.Set("file", Napi::Number::New(env, tensors[i].file));
+            array.Set(static_cast<uint32_t>(i), object);
+        }
+        return array;
+    });
+}
+
+Napi::Value CheckpointBinding::metadata(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        Napi::Object object = Napi::Object::New(info.Env());
+        for (const auto& [key, value] : requireOpen()->metadata()) {
+            const Napi::HandleScope scope(info.Env());
+            object.Set(key, toJsMetadata(info.Env(), value));
+        }
+        return object;
+    });
+}
+
+Napi::Value CheckpointBinding::readBytes(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const CheckpointTensor& tensor = requireOpen()->at(readString(info[0], "name"));
+        core_->checkUnchanged();
+        Napi::Uint8Array array = Napi::Uint8Array::New(info.Env(), tensor.bytes);
+        std::memcpy(array.Data(), tensor.data, tensor.bytes);
+        return array;
+    });
+}
+
+Napi::Value CheckpointBinding::readFloat32(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const CheckpointTensor& tensor = requireOpen()->at(readString(info[0], "name"));
+        Napi::Float32Array array = Napi::Float32Array::New(info.Env(), tensor.elements);
+        core_->readFloat32(tensor, array.Data());
+        return array;
+    });
+}
+
+Napi::Value CheckpointBinding::close(const Napi::CallbackInfo& info) {
+    core_.reset();
+    return info.Env().Undefined();
+}
+
+}  // namespace mizuoto

@@ -1,0 +1,136 @@
+// Execution of a compiled graph: its calls, the copies between them, and how both stop.
+#include <utility>
+
+#include "error.h"
+#include "run_progress.h"
+
+namespace mizuoto {
+namespace {
+
+/** Calls that a device may have before it: enough to keep it busy, few enough to stop soon. */
+constexpr size_t kInFlight = 2;
+
+/** Lets the host run ahead of an asynchronous device by `kInFlight` calls. */
+class Window {
+  public:
+    explicit Window(const Device& device) : device_(device) {
+        if (!device.caps().async || !device.caps().events || device.mergesSegments()) return;
+        callBackend(device_.name(), [&] {
+            for (auto& event : events_) event = ggml_backend_event_new(device_.handle());
+        });
+    }
+    ~Window() {
+        for (ggml_backend_event_t event : events_) ggml_backend_event_free(event);
+    }
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+    void beforeCall() {
+        if (events_[0] == nullptr || calls_ < kInFlight) return;
+        callBackend(device_.name(), [&] { ggml_backend_event_synchronize(events_[calls_ % kInFlight]); });
+    }
+    void afterCall() {
+        if (events_[0] == nullptr) return;
+        callBackend(device_.name(),
+                    [&] { ggml_backend_event_record(events_[calls_ % kInFlight], device_.backend()); });
+        ++calls_;
+    }
+
+  private:
+    const Device& device_;
+    ggml_backend_event_t events_[kInFlight] = {};
+    size_t calls_ = 0;
+};
+
+}  // namespace
+
+void Graph::stopped(const CancelPointer& cancel) const {
+    throwIfCancelled(cancel);
+    throw Error("Cancelled", "The device " + device_->name() + " is closing.",
+                {detailOf("device", device_->name())});
+}
+
+void Graph::compute(const Call& call, Progress& progress, const CancelPointer& cancel) {
+    for (size_t i = call.firstSegment; i < call.endSegment; ++i) {
+        if (!device_->faults().segmentFails()) continue;
+        device_->markLost();
+        throw Error("DeviceLost", device_->name() + " failed while computing (ordered failure).",
+                    {detailOf("device", device_->name())});
+    }
+    progress.begin(call);
+    ggml_status status = GGML_STATUS_SUCCESS;
+    if (device_->mergesSegments()) {
+        // Several threads compute here, so an assertion of ggml could not be unwound.
+        device_->observeNodes(&progress);
+        try {
+            status = ggml_backend_graph_compute_async(device_->backend(), call.graph);
+        } catch (const std::bad_alloc&) {
+            status = GGML_STATUS_ALLOC_FAILED;
+        }
+        device_->observeNodes(nullptr);
+    } else {
+        callBackend(device_->name(),
+                    [&] { status = ggml_backend_graph_compute_async(device_->backend(), call.graph); });
+    }
+    switch (status) {
+        case GGML_STATUS_SUCCESS:
+            break;
+        case GGML_STATUS_ABORTED:
+            stopped(cancel);
+        case GGML_STATUS_ALLOC_FAILED:
+            throw Error("OutOfDeviceMemory",
+                        device_->name() + " ran out of memory while computing. " + takeLastLog(),
+                        {detailOf("device", device_->name())});
+        default:
+            device_->markLost();
+            throw Error("DeviceLost", device_->name() + " failed while computing. " + takeLastLog(),
+                        {detailOf("device", device_->name())});
+    }
+    progress.finish(call);
+}
+
+void Graph::bindStreamed(const Call& call, const Streamer::Pass::Place* place) {
+    callBackend(device_->name(), [&] {
+        for (size_t weight : call.leaves) {
+            const WeightLeaf& leaf = recording_.weights[weight];
+            if (place != nullptr) {
+                leaf.store->bindAt(leaf.tensor, leaf.weight, place->buffer, place->base);
+            } else {
+                WeightStore::unbind(leaf.tensor);
+            }
+            bindViews(leaf.tensor);
+        }
+    });
+}
+
+void Graph::execute(const RunRequest& request) {
+    if (!schedule_->streamed.empty()) {
+        for (const auto& store : stores_) store->checkSources();
+    }
+    Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);
+    Window window(*device_);
+    Progress progress(*layout_, request);
+    for (const Call& call : schedule_->calls) {
+        throwIfCancelled(request.cancel);
+        if (device_->interrupted()) stopped(request.cancel);
+        window.beforeCall();
+        if (call.streamed < 0) {
+            compute(call, progress, request.cancel);
+        } else {
+            const auto position = static_cast<size_t>(call.streamed);
+            const auto place = pass.acquire(position);
+            bindStreamed(call, &place);
+            // The CPU computes in this thread: its next copy must be under way before. A GPU is given work
+            // first, since copies from pageable memory hold this thread up.
+            if (device_->mergesSegments()) pass.prefetch(position);
+            compute(call, progress, request.cancel);
+            pass.release(position);
+            if (!device_->mergesSegments()) pass.prefetch(position);
+            bindStreamed(call, nullptr);
+        }
+        window.afterCall();
+    }
+    callBackend(device_->name(), [&] { ggml_backend_synchronize(device_->backend()); });
+}
+
+}  // namespace mizuoto

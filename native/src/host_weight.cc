@@ -1,0 +1,150 @@
+#include "host_weight.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "error.h"
+#include "ggml.h"
+
+namespace mizuoto {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+/** Kernels read elements, not vectors, at their natural alignment. */
+size_t elementAlignment(ggml_type type) {
+    return ggml_is_quantized(type) ? 4 : std::min<size_t>(8, ggml_type_size(type));
+}
+
+bool isAligned(const uint8_t* data, ggml_type type) {
+    return reinterpret_cast<uintptr_t>(data) % elementAlignment(type) == 0;
+}
+
+bool convertible(ggml_type type) {
+    switch (type) {
+        case GGML_TYPE_F32:
+        case GGML_TYPE_F16:
+        case GGML_TYPE_BF16:
+        case GGML_TYPE_Q8_0:
+        case GGML_TYPE_Q4_0:
+        case GGML_TYPE_Q4_1:
+        case GGML_TYPE_Q5_0:
+        case GGML_TYPE_Q5_1:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+AlignedBytes::AlignedBytes(size_t bytes) : bytes_(bytes) {
+    void* data = ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+    if (data == nullptr) {
+        throw Error("OutOfHostMemory", "Host memory is used up: " + bytesText(bytes) + " were needed.",
+                    {detailOf("needed", bytes)});
+    }
+    data_.reset(static_cast<uint8_t*>(data));
+}
+
+void AlignedBytes::Free::operator()(uint8_t* data) const {
+    ::operator delete(data, std::align_val_t{kAlignment});
+}
+
+HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source)
+    : name_(name),
+      type_(type),
+      bytes_(tensorBytes(type, shape)),
+      rowElements_(shape.empty() ? 1 : shape.back()),
+      source_(std::move(source)) {
+    if (source_.tensor == nullptr) {
+        if (source_.data.size() != bytes_) {
+            throw Error("ShapeMismatch",
+                        name + ": " + shapeText(shape) + " of " + ggml_type_name(type) + " is " +
+                            std::to_string(bytes_) + " bytes, but the data has " +
+                            std::to_string(source_.data.size()) + ".",
+                        {detailOf("parameter", name), detailOf("expected", bytes_),
+                         detailOf("found", source_.data.size())});
+        }
+        owned_ = AlignedBytes(bytes_);
+        std::memcpy(owned_.data(), source_.data.data(), bytes_);
+        source_.data = {};
+        return;
+    }
+    const CheckpointTensor& tensor = *source_.tensor;
+    if (static_cast<int64_t>(tensor.elements) != elementCount(shape)) {
+        throw Error("ShapeMismatch",
+                    name + ": the model wants " + shapeText(shape) + ", the checkpoint has " +
+                        shapeText(tensor.shape) + " under the name " + tensor.name + ".",
+                    {detailOf("parameter", name), detailOf("tensor", tensor.name)});
+    }
+    mapped_ = tensor.ggmlType == static_cast<int>(type) && isAligned(tensor.data, type);
+    if (!mapped_ && tensor.ggmlType != static_cast<int>(type) && !convertible(type)) {
+        throw Error("UnsupportedDType",
+                    name + ": " + tensor.storedDType + " of the checkpoint cannot become " +
+                        ggml_type_name(type) + ".",
+                    {detailOf("parameter", name), detailOf("from", tensor.storedDType),
+                     detailOf("to", ggml_type_name(type))});
+    }
+}
+
+void HostWeight::materialise() {
+    if (mapped_ || owned_.data() != nullptr) return;
+    owned_ = AlignedBytes(bytes_);
+    try {
+        convert();
+    } catch (...) {
+        owned_ = AlignedBytes();
+        throw;
+    }
+    // The map is no longer needed for this weight.
+    source_ = {};
+}
+
+void HostWeight::convert() {
+    const CheckpointTensor& tensor = *source_.tensor;
+    if (tensor.ggmlType == static_cast<int>(type_)) {
+        source_.checkpoint->checkUnchanged();
+        std::memcpy(owned_.data(), tensor.data, bytes_);
+        return;
+    }
+    if (type_ == GGML_TYPE_F32) {
+        source_.checkpoint->readFloat32(tensor, reinterpret_cast<float*>(owned_.data()));
+        return;
+    }
+    const auto elements = static_cast<int64_t>(tensor.elements);
+    AlignedBytes wide(static_cast<size_t>(elements) * sizeof(float));
+    auto* values = reinterpret_cast<float*>(wide.data());
+    source_.checkpoint->readFloat32(tensor, values);
+    if (type_ == GGML_TYPE_F16) {
+        auto* halves = reinterpret_cast<ggml_fp16_t*>(owned_.data());
+        ggml_fp32_to_fp16_row(values, halves, elements);
+        for (int64_t i = 0; i < elements; ++i) {
+            if ((halves[i] & 0x7FFF) == 0x7C00 && std::isfinite(values[i])) {
+                throw Error("UnsupportedDType",
+                            name_ + ": the value " + std::to_string(values[i]) +
+                                " does not fit float16 (at most 65504). Load this model as bf16 or f32.",
+                            {detailOf("parameter", name_), detailOf("value", values[i])});
+            }
+        }
+        return;
+    }
+    if (type_ == GGML_TYPE_BF16) {
+        ggml_fp32_to_bf16_row(values, reinterpret_cast<ggml_bf16_t*>(owned_.data()), elements);
+        return;
+    }
+    ggml_quantize_chunk(type_, values, owned_.data(), 0, elements / rowElements_, rowElements_, nullptr);
+}
+
+void HostWeight::replace(const uint8_t* data) {
+    AlignedBytes fresh(bytes_);
+    std::memcpy(fresh.data(), data, bytes_);
+    owned_ = std::move(fresh);
+    mapped_ = false;
+    source_ = {};
+}
+
+}  // namespace mizuoto

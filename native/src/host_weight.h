@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "ggml-backend.h"
+#include "tensor_types.h"
+
+namespace mizuoto {
+
+/** Host memory at an alignment that every backend accepts. Throws OutOfHostMemory. */
+class AlignedBytes {
+  public:
+    AlignedBytes() = default;
+    explicit AlignedBytes(size_t bytes);
+
+    uint8_t* data() const { return data_.get(); }
+    size_t size() const { return bytes_; }
+
+  private:
+    struct Free {
+        void operator()(uint8_t* data) const;
+    };
+    std::unique_ptr<uint8_t, Free> data_;
+    size_t bytes_ = 0;
+};
+
+/** Where a weight's values come from: a checkpoint's tensor, or bytes in the weight's own type. */
+struct WeightSource {
+    std::shared_ptr<const Checkpoint> checkpoint;
+    const CheckpointTensor* tensor = nullptr;
+    std::vector<uint8_t> data;
+};
+
+/**
+ * The host side of one weight: the checkpoint's own bytes where type and alignment allow, else an owned
+ * buffer that is filled at first use.
+ */
+class HostWeight {
+  public:
+    /** Throws ShapeMismatch or UnsupportedDType when the source cannot become this type and shape. */
+    HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source);
+
+    /** Bytes that this weight owns, or will own once it is used. */
+    size_t ownedBytes() const { return mapped_ ? 0 : bytes_; }
+    size_t bytes() const { return bytes_; }
+
+    /** Reads and converts what is not there yet. Not on the JavaScript thread. */
+    void materialise();
+    /** Null before `materialise`. */
+    const uint8_t* data() const { return mapped_ ? source_.tensor->data : owned_.data(); }
+    /** New values, in the weight's type; `bytes` as before. */
+    void replace(const uint8_t* data);
+
+  private:
+    void convert();
+
+    std::string name_;
+    ggml_type type_;
+    size_t bytes_;
+    int64_t rowElements_;
+    WeightSource source_;
+    bool mapped_ = false;
+    AlignedBytes owned_;
+};
+
+}  // namespace mizuoto

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cancel.h"
+#include "device.h"
+#include "host_weight.h"
+#include "pinned_unit.h"
+
+namespace mizuoto {
+
+struct WeightSpec {
+    std::string name;
+    Shape shape;
+    ggml_type type = GGML_TYPE_F32;
+    /** -1 = fixed part. */
+    int unit = -1;
+    WeightSource source;
+};
+
+/** A piece of host memory that belongs at an offset of a unit's place on the device. */
+struct UnitPiece {
+    const uint8_t* data = nullptr;
+    size_t offset = 0;
+    size_t bytes = 0;
+};
+
+/**
+ * The weights of one component: host side, and which units are on the device. What is not marked otherwise
+ * runs on the thread of the bound device.
+ */
+class WeightStore : public std::enable_shared_from_this<WeightStore> {
+  public:
+    /** Throws InvalidArgument, ShapeMismatch, UnsupportedDType. Any thread. */
+    WeightStore(std::string component, std::vector<WeightSpec> specs);
+    ~WeightStore();
+    WeightStore(const WeightStore&) = delete;
+    WeightStore& operator=(const WeightStore&) = delete;
+
+    // From any thread.
+    uint64_t id() const { return id_; }
+    const std::string& component() const { return component_; }
+    int unitCount() const { return static_cast<int>(units_.size()) - 1; }
+    /** Throws InvalidArgument that names the component. */
+    int indexOf(std::string_view name) const;
+    const std::string& nameOf(int weight) const { return weights_[index(weight)]->name; }
+    const Shape& shapeOf(int weight) const { return weights_[index(weight)]->shape; }
+    ggml_type typeOf(int weight) const { return weights_[index(weight)]->type; }
+    int unitOf(int weight) const { return weights_[index(weight)]->unit; }
+    /** With the bound device's padding, or the CPU's before `bind`. */
+    size_t unitBytes(int unit) const;
+    size_t ownedHostBytes() const { return ownedHostBytes_.load(); }
+    bool isPlaced(int unit) const;
+    /** Throws InvalidArgument while something is placed. */
+    void bind(const std::shared_ptr<Device>& device);
+    const std::shared_ptr<Device>& device() const { return device_; }
+    /** Throws InvalidArgument before `bind`. */
+    const std::shared_ptr<Device>& requireDevice() const;
+    /** Counts work that is queued for the bound device: `bind` is refused while there is any. JavaScript's
+     * thread. */
+    void announceWork(int delta) { announced_ += delta; }
+    void dispose() { disposed_ = true; }
+    void requireAlive() const;
+    /**
+     * Page-locked bytes; 0 where the device has no such memory. The copy, if one is needed, follows on its
+     * thread. JavaScript's thread, like `unpin`.
+     */
+    size_t pin(int unit);
+    void unpin(int unit);
+
+    // On the device's thread.
+    size_t place(int unit, const CancelPointer& cancel);
+    size_t unplace(int unit);
+    void unplaceAll();
+    void replace(int weight, const uint8_t* data);
+    /** Grows whenever a leaf that was bound before must be bound again. */
+    uint64_t epoch() const { return epoch_; }
+    /** Grows whenever the values of a unit change. */
+    uint64_t version(int unit) const { return units_[slot(unit)]->version; }
+    /** Binds a leaf to the weight's resident place; leaves it without data where there is none. */
+    void bindResident(ggml_tensor* leaf, int weight);
+    /** Binds a leaf inside a copy of its unit that starts at `base`. */
+    void bindAt(ggml_tensor* leaf, int weight, ggml_backend_buffer_t buffer, uint8_t* base) const;
+    /** Host memory of a unit, ready to be copied. Pinned memory comes as one piece. */
+    std::vector<UnitPiece> pieces(int unit);
+    bool isPinned(int unit) const { return units_[slot(unit)]->pinned != nullptr; }
+    /** Throws where a checkpoint behind these weights was changed since it was opened. */
+    void checkSources() const;
+    const std::vector<int>& weightsOf(int unit) const { return units_[slot(unit)]->weights; }
+
+    static void unbind(ggml_tensor* leaf);
+
+  private:
+    struct Weight {
+        std::string name;
+        Shape shape;
+        ggml_type type;
+        int unit;
+        HostWeight host;
+        ggml_tensor* layout = nullptr;
+        /** Bytes, and place within the unit, on the device. */
+        size_t bytes = 0;
+        size_t offset = 0;
+        size_t chunk = 0;
+        /** Host devices: a buffer that spans the host side. */
+        ggml_backend_buffer_t hostBuffer = nullptr;
+    };
+    struct Unit {
+        std::vector<int> weights;
+        size_t deviceBytes = 0;
+        /** Sizes of the device buffers that hold the unit: one, unless the device caps the size of a buffer.
+         */
+        std::vector<size_t> chunks;
+        std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+        /** What JavaScript asked for, and what is ready to copy from (the device's thread). */
+        std::shared_ptr<PinnedUnit> pinRequest;
+        std::shared_ptr<PinnedUnit> pinned;
+        uint64_t version = 0;
+        std::atomic<bool> placed{false};
+    };
+
+    static size_t index(int weight) { return static_cast<size_t>(weight); }
+    /** The fixed part (-1) is kept first. Throws InvalidArgument. */
+    size_t slot(int unit) const;
+    void layOut(ggml_backend_buffer_type_t type, size_t alignment, size_t maxBufferBytes);
+    void upload(const Weight& weight, const DeviceBuffer& buffer, const CancelPointer& cancel);
+    void refreshHostBuffer(Weight& weight);
+    void touch(Unit& unit);
+
+    uint64_t id_;
+    std::string component_;
+    std::vector<std::unique_ptr<Weight>> weights_;
+    std::vector<std::unique_ptr<Unit>> units_;
+    std::unordered_map<std::string, int> byName_;
+    std::unique_ptr<ggml_context, void (*)(ggml_context*)> layoutContext_;
+    std::vector<std::shared_ptr<const Checkpoint>> checkpoints_;
+    std::shared_ptr<Device> device_;
+    std::atomic<size_t> ownedHostBytes_{0};
+    std::atomic<bool> disposed_{false};
+    int announced_ = 0;
+    uint64_t epoch_ = 1;
+};
+
+}  // namespace mizuoto
