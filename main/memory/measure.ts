@@ -73,7 +73,7 @@ function copies(handles: readonly ModelHandle[]): { bytes: number; seconds: numb
 function noteUnitTimes(handle: ModelHandle, calibration: Calibration, deviceKey: string): void {
   const times: number[] = [];
   for (let unit = 0; unit < handle.unitCount; unit++) {
-    const { runs, computeSeconds } = x(store, unit);
+    const { runs, computeSeconds } = unitStats(handle.store, unit);
     if (runs === 0) return;
     times.push((computeSeconds / runs) * 1000);
   }
