@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { LetterModel } from '../letters-model.ts';
+import { LetterModel } from '../g2p/letters-model.ts';
 import { align, type Example, type Graphone, graphoneOf } from './align.ts';
 import { isHeldOut, isSpelling, readCorpus } from './corpus.ts';
 import { scoreLetters } from './evaluate.ts';

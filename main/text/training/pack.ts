@@ -1,8 +1,8 @@
 /** Writers of the packed assets; the readers are dictionary.ts and letters-model.ts. */
 import { gzipSync } from 'node:zlib';
 import { firstCode, symbols } from '../arpabet.ts';
-import { dictionaryFormat } from '../dictionary.ts';
-import { letterModelFormat, logStep } from '../letters-model.ts';
+import { dictionaryFormat } from '../g2p/dictionary.ts';
+import { letterModelFormat, logStep } from '../g2p/letters-model.ts';
 import type { Graphone } from './align.ts';
 import type { NGram } from './ngram.ts';
 

@@ -1,4 +1,4 @@
-import { firstCode, symbols } from './arpabet.ts';
+import { firstCode, symbols } from '../arpabet.ts';
 
 /** First line of the packed dictionary; the symbols follow on the same line. */
 export const dictionaryFormat = 'mizuoto-dictionary/1';

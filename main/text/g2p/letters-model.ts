@@ -2,7 +2,7 @@
  * Spelling to sound for words that no dictionary knows: a joint-sequence n-gram model (Bisani and Ney, 2008) over
  * "graphones", pieces of one or two letters with their phones. training/ makes it from the CMU dictionary.
  */
-import { isVowel, parse, stressOf, withStress } from './arpabet.ts';
+import { isVowel, parse, stressOf, withStress } from '../arpabet.ts';
 
 export const letterModelFormat = 'mizuoto-letters/1';
 /** Steps of the packed logarithms (natural). */
