@@ -7,11 +7,11 @@ import type { DTypePolicy } from '../../nn/dtypes.ts';
 import type { LoadedParts, ModelLoadContext } from '../../runtime/loaded-models.ts';
 import { MiniAcoustic } from './acoustic.ts';
 import { readMiniConfig } from './config.ts';
+import { englishReader } from './english.ts';
 import { MiniNetworks } from './networks.ts';
 import { MiniEngine } from './speak.ts';
 import { SynthesisTables } from './synthesis.ts';
 import type { TextReader } from './utterances.ts';
-import { readEnglish } from './utterances.ts';
 import { MiniVocoder } from './vocoder.ts';
 
 export interface MiniLoadOptions {
@@ -31,10 +31,12 @@ export interface MiniLoadOptions {
  *   NativeError for files that are no checkpoints
  */
 export async function loadMini(
-  { addon, folder, dtype = 'keep', readText = readEnglish }: MiniLoadOptions,
+  { addon, folder, dtype = 'keep', readText }: MiniLoadOptions,
   { book, signal, progress }: ModelLoadContext,
 ): Promise<LoadedParts<MiniEngine> & { networks: MiniNetworks }> {
   const config = await readMiniConfig(folder);
+  const reader =
+    readText ?? (await englishReader(path.join(folder, config.phones), config.acoustic.n_phones));
   const handles: ModelHandle[] = [];
   const checkpoints: Checkpoint[] = [];
   try {
@@ -57,7 +59,7 @@ export async function loadMini(
       progress(handles.length / 2);
     }
     const networks = new MiniNetworks(addon, book, config, handles[0]!, handles[1]!);
-    const value = new MiniEngine(networks, new SynthesisTables(config), readText);
+    const value = new MiniEngine(networks, new SynthesisTables(config), reader);
     const unload = async (): Promise<void> => {
       await value.unload();
       for (const checkpoint of checkpoints) checkpoint.close();

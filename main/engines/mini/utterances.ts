@@ -24,5 +24,3 @@ export interface ReadText {
 
 /** @throws StudioError `text_empty`, `text_not_speakable`, `text_malformed` */
 export type TextReader = (text: string) => ReadText;
-
-export const readEnglish: TextReader = () => ({ warnings: [], utterances: () => [] });

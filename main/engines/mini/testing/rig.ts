@@ -25,7 +25,7 @@ export class Rig {
     change: Partial<Settings> = {},
     options: { dtype?: DTypePolicy; folder?: string; readText?: TextReader } = {},
   ): Promise<Rig> {
-    const settings = { ...defaultSettings(), 'compute.device': 'CPU', 'compute.threads': 2, ...change };
+    const settings = { ...defaultSettings(), 'compute.device': 'CPU', 'compute.threads': 1, ...change };
     const runtime = await RuntimeService.open({ addon, settings, cacheFolder: null, checkAlways: true });
     return new Rig(
       runtime,
