@@ -5,6 +5,7 @@ import { listenForKeys } from './actions/listen.ts';
 import { GenerateScreen } from './screens/generate/GenerateScreen.tsx';
 import { MemoryScreen } from './screens/memory/MemoryScreen.tsx';
 import { Announcer } from './shell/Announcer.tsx';
+import { Boundary } from './shell/Boundary.tsx';
 import { CheatSheet } from './shell/CheatSheet.tsx';
 import { ConnectionBanner } from './shell/ConnectionBanner.tsx';
 import { Notices } from './shell/Notices.tsx';
@@ -26,10 +27,12 @@ export function App() {
         <div className="flex min-h-0 grow">
           <Rail />
           <main className="min-w-0 grow">
-            {screen === 'generate' ? <GenerateScreen /> : <MemoryScreen />}
+            <Boundary key={screen}>{screen === 'generate' ? <GenerateScreen /> : <MemoryScreen />}</Boundary>
           </main>
         </div>
-        <Player />
+        <Boundary>
+          <Player />
+        </Boundary>
       </div>
       <CheatSheet />
       <Notices />

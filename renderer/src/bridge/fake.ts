@@ -132,8 +132,14 @@ export function fakeBridge(scenario: string): FakeHost {
       if (scenario === 'error') {
         const error = new StudioError(
           'text_not_speakable',
-          'The text holds no word that "Mizuoto mini" can speak: it speaks English (en-US), and found "你好".',
-          { params: { engine: 'Mizuoto mini', sample: '你好', languages: 'en-US' } },
+          'The text is written in Han, which Mini cannot speak. It speaks English text: change the text, or choose a model for that language.',
+          {
+            params: {
+              script: 'Han',
+              share: 100,
+              speaks: 'English text (letters a to z, digits and common signs)',
+            },
+          },
         ).toBody();
         update(id, { state: 'failed', error });
         host.emit('job.failed', { job_id: id, error });

@@ -24,7 +24,12 @@ function formatted(params: ErrorBody['params'], format: Format): Record<string, 
   const out: Record<string, string> = {};
   for (const [key, value] of Object.entries(params)) {
     const name = aliases[key] ?? key;
-    if (typeof value === 'string') out[name] = value;
+    if (key === 'script') {
+      // Signs are no script: the sentence without one fits them.
+      const script = typeof value === 'string' ? format.script(value) : null;
+      if (script !== null) out[name] = script;
+    } else if (typeof value === 'string') out[name] = value;
+    else if (key === 'share') out[name] = format.percent(value / 100);
     else if (key.endsWith('_mb')) out[name] = format.mebibytes(value);
     else if (name.endsWith('_bytes')) out[name] = format.bytes(value);
     else if (key === 'seconds') out[name] = format.span(value);

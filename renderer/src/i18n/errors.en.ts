@@ -57,10 +57,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   },
   contradictory_settings: {
     title: 'Two settings contradict each other',
-    why: [
-      '“{{key}}” and “{{other}}” cannot both be in force.',
-      'The memory settings leave no room to work in.',
-    ],
+    why: ['{{settings}} cannot be in force together.', 'The memory settings leave no room to work in.'],
     fix: 'Change one of them.',
   },
   text_empty: {
@@ -71,8 +68,8 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   text_not_speakable: {
     title: 'This voice cannot speak the text',
     why: [
-      '“{{sample}}” is not in a language that “{{engine}}” knows. It speaks: {{languages}}.',
-      '“{{sample}}” is not in a language that “{{engine}}” knows.',
+      '{{share}} of it is written in {{script}}. This voice speaks {{speaks}}.',
+      '{{share}} of it is written in {{script}}.',
       'It holds nothing in a language that this voice knows.',
     ],
     fix: 'Change the text, or choose a voice for its language.',
@@ -175,6 +172,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     title: 'The device ran out of memory',
     why: [
       '{{component}} needs {{needed_bytes}} on {{device}}; {{free_bytes}} are free.',
+      'The stage “{{stage}}” wants {{weights_mb}} of weights (partly is enough) and {{working_mb}} of working memory; {{device}} has {{total_mb}}, of which other programs hold {{others_mb}}.',
       '{{needed_bytes}} were needed on {{device}}; {{free_bytes}} are free.',
       '{{needed_bytes}} were needed; {{free_bytes}} are free.',
       'Even the smallest part that must be on the device did not fit.',

@@ -45,7 +45,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   contradictory_settings: {
     title: '两项设置互相矛盾',
-    why: ['“{{key}}”与“{{other}}”不能同时生效。', '按当前的内存设置，没有留下可用的空间。'],
+    why: ['{{settings}} 不能同时生效。', '按当前的内存设置，没有留下可用的空间。'],
     fix: '请修改其中一项。',
   },
   text_empty: {
@@ -55,11 +55,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   text_not_speakable: {
     title: '这个音色读不了这段文字',
-    why: [
-      '“{{sample}}”不是“{{engine}}”会说的语言。它会说：{{languages}}。',
-      '“{{sample}}”不是“{{engine}}”会说的语言。',
-      '其中没有这个音色会说的语言。',
-    ],
+    why: ['其中 {{share}} 的文字是{{script}}，这个音色不会说。', '其中没有这个音色会说的语言。'],
     fix: '请修改文字，或选择会说这种语言的音色。',
   },
   text_too_long: {
@@ -134,6 +130,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     title: '显存不足',
     why: [
       '{{component}} 在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
+      '阶段“{{stage}}”需要 {{weights_mb}} 权重（可部分加载）和 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}，其他程序占用 {{others_mb}}。',
       '在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
       '需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
       '连必须放在设备上的最小部分也放不下。',

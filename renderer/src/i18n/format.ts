@@ -2,6 +2,23 @@ import type { Language } from '../store/settings.ts';
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
+/** ISO 15924 codes of the scripts that people paste. */
+const scriptCodes: Record<string, string> = {
+  Arabic: 'Arab',
+  Bengali: 'Beng',
+  Cyrillic: 'Cyrl',
+  Devanagari: 'Deva',
+  Greek: 'Grek',
+  Han: 'Hani',
+  Hangul: 'Hang',
+  Hebrew: 'Hebr',
+  Hiragana: 'Hira',
+  Katakana: 'Kana',
+  Latin: 'Latn',
+  Tamil: 'Taml',
+  Thai: 'Thai',
+};
+
 export interface Format {
   number(value: number, digits?: number): string;
   /** 1024 bytes to the kilobyte, as memory is sold and task managers count. */
@@ -18,6 +35,8 @@ export interface Format {
   factor(value: number): string;
   timeOfDay(milliseconds: number): string;
   language(tag: string): string;
+  /** A Unicode script by its English name: "Han", "Cyrillic"; null for one that has no common name. */
+  script(name: string): string | null;
   list(items: string[]): string;
   /** Facts side by side: "Forming the sound · Chunk 2 of 5". */
   parts(items: string[]): string;
@@ -31,6 +50,7 @@ export function createFormat(language: Language): Format {
   const factor = number({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });
   const names = new Intl.DisplayNames(language, { type: 'language' });
+  const scripts = new Intl.DisplayNames(language, { type: 'script' });
   const list = new Intl.ListFormat(language, { style: 'narrow', type: 'unit' });
 
   const unitIndex = (value: number): number => {
@@ -92,6 +112,10 @@ export function createFormat(language: Language): Format {
       } catch {
         return tag;
       }
+    },
+    script: (name) => {
+      const code = scriptCodes[name];
+      return code === undefined ? null : (scripts.of(code) ?? null);
     },
     parts: (items) => items.join(' · '),
     list: (items) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items),

@@ -18,6 +18,11 @@ export function CheatSheet() {
         <div aria-hidden className="fixed inset-0 z-40 bg-(--scrim)" />
         <Dialog.Content
           aria-describedby={undefined}
+          // The sheet is to be read: focus on it as a whole, not on the button that closes it.
+          onOpenAutoFocus={(event) => {
+            event.preventDefault();
+            (event.currentTarget as HTMLElement).focus();
+          }}
           data-testid="cheat-sheet"
           className="appear fixed inset-0 z-50 m-auto h-fit max-h-[calc(100vh-2rem)] w-110 max-w-[calc(100vw-2rem)] overflow-auto rounded-2xl border border-line bg-raised p-5 shadow-[0_24px_64px_var(--shadow)]"
         >

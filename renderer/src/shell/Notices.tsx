@@ -19,7 +19,7 @@ export function Notices() {
       ))}
       <Toast.Viewport
         label={t('notices.label')}
-        className="fixed right-4 bottom-26 z-50 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2"
+        className="fixed right-4 bottom-26 z-50 flex w-66 max-w-[calc(100vw-2rem)] max-md:w-auto max-md:left-4 flex-col gap-2"
       />
     </Toast.Provider>
   );
@@ -45,9 +45,9 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
       type={notice.kind === 'failed' ? 'foreground' : 'background'}
       onOpenChange={(open) => !open && close()}
       data-testid={`notice-${notice.kind}`}
-      className="appear flex items-center gap-2 rounded-xl bg-ink py-2 pr-2 pl-4 text-background shadow-[0_12px_32px_var(--shadow)]"
+      className="appear flex items-center gap-1 rounded-xl bg-ink py-2 pr-2 pl-4 text-background shadow-[0_12px_32px_var(--shadow)]"
     >
-      <Toast.Description className="min-w-0 grow break-words py-1">
+      <Toast.Description className="line-clamp-4 min-w-0 grow break-words py-1">
         <NoticeText notice={notice} />
       </Toast.Description>
       {action !== null && (

@@ -68,15 +68,29 @@ export function applyOutcome(state: StudioState, jobId: string, outcome: Outcome
   return { jobs: { ...state.jobs, [jobId]: { ...job, ...outcome } }, jobStopping };
 }
 
-/** The list after a (re)connect: the host's word replaces ours; jobs that the host forgot are gone. */
+const lost: ErrorBody = {
+  code: 'host_crashed',
+  message: 'The engine host ended before the job was finished.',
+  params: {},
+  retryable: true,
+};
+
+/**
+ * The list after a (re)connect: the host's word replaces ours. A host that was started anew knows nothing of earlier
+ * jobs: results stay in the list as long as the page lives, and what was still running is lost.
+ */
 export function replaceJobs(state: StudioState, jobs: Job[]): Partial<StudioState> {
-  const sorted = [...jobs].sort((a, b) => a.created_at - b.created_at);
+  const told = new Set(jobs.map((job) => job.job_id));
+  const kept = Object.values(state.jobs)
+    .filter((job) => !told.has(job.job_id))
+    .map((job): Job => (isFinal(job) ? job : { ...job, state: 'failed', progress: null, error: lost }));
+  const all = [...kept, ...jobs].sort((a, b) => a.created_at - b.created_at);
   return {
-    jobs: Object.fromEntries(sorted.map((job) => [job.job_id, job])),
-    jobOrder: sorted.map((job) => job.job_id),
+    jobs: Object.fromEntries(all.map((job) => [job.job_id, job])),
+    jobOrder: all.map((job) => job.job_id),
     jobStopping: Object.fromEntries(
       Object.entries(state.jobStopping).filter(([id]) =>
-        sorted.some((job) => job.job_id === id && !isFinal(job)),
+        jobs.some((job) => job.job_id === id && !isFinal(job)),
       ),
     ),
   };

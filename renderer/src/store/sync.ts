@@ -97,7 +97,11 @@ export function startSync(studio: Studio): () => void {
     }),
     bridge.on('job.audio', (chunk) => addChunk(studio, chunk)),
     bridge.on('job.finished', ({ job_id, result }) => outcome(job_id, { state: 'finished', result })),
-    bridge.on('job.failed', ({ job_id, error }) => outcome(job_id, { state: 'failed', error })),
+    bridge.on('job.failed', ({ job_id, error }) => {
+      outcome(job_id, { state: 'failed', error });
+      // The new host holds no models: what memory looked like is no longer true.
+      if (error.code === 'host_crashed') void readAll();
+    }),
     bridge.on('job.cancelled', ({ job_id }) => outcome(job_id, { state: 'cancelled' })),
   ];
   if (bridge.onLink === undefined) void readAll();

@@ -53,7 +53,7 @@ export function measureText(text: string): TextMetrics {
       inWord = true;
       pending = true;
     } else {
-      if (!(inWord && joiners.has(code))) inWord = false;
+      if (!(inWord && joins(text, i, code))) inWord = false;
       if (space(code)) seconds += code === 0x20 && pending ? cost.letter / 2 : 0;
       else if (clauseEnds.has(code)) seconds += cost.clause;
       const ends = code === 0x0a || (sentenceEnds.has(code) && endsHere(text, i, code));
@@ -69,6 +69,13 @@ export function measureText(text: string): TextMetrics {
     seconds += cost.sentence;
   }
   return { characters, words, sentences, seconds };
+}
+
+/** Apostrophes and hyphens, and the points and commas of "3.14", "1,000" and "e.g.", do not part words. */
+function joins(text: string, at: number, code: number): boolean {
+  if (joiners.has(code)) return true;
+  const next = text.charCodeAt(at + 1);
+  return (code === 0x2e && (letter(next) || digit(next))) || (code === 0x2c && digit(next));
 }
 
 /** A full stop ends a sentence where a space, a quote or the end follows; so "3.14" and "e.g.," stay whole. */

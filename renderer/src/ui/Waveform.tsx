@@ -18,6 +18,7 @@ function useThemeKey(): string {
       };
     },
     () => `${document.documentElement.dataset.theme ?? ''} ${window.matchMedia(darkQuery).matches}`,
+    () => '',
   );
 }
 

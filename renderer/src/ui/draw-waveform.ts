@@ -51,6 +51,8 @@ export function drawWaveform(
   const { width, height, ratio, columns, columnWidth } = picture;
   canvas.setTransform(ratio, 0, 0, ratio, 0, 0);
   canvas.clearRect(0, 0, width, height);
+  // A narrow window hides some pictures: there is no room to draw in.
+  if (width < 8 || height < 12) return;
   const water = Math.round(height * 0.64) + 0.5;
   const up = water - 3;
   const down = height - water - 4;

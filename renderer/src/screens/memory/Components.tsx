@@ -8,9 +8,13 @@ export function Components({ model }: { model: ModelSnapshot }) {
   const { t } = useTranslation();
   const format = useFormat();
   return (
-    <div className="mt-3 overflow-x-auto">
+    <section
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: in a narrow window it scrolls, which must work by keyboard.
+      tabIndex={0}
+      aria-label={t('memory.components', { model: model.name })}
+      className="mt-3 overflow-x-auto"
+    >
       <table className="w-full min-w-md text-left text-xs">
-        <caption className="sr-only">{t('memory.components', { model: model.name })}</caption>
         <thead className="text-ink-soft">
           <tr className="border-line border-b">
             <th scope="col" className="py-1 pr-4 font-normal">
@@ -72,6 +76,6 @@ export function Components({ model }: { model: ModelSnapshot }) {
           })}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }

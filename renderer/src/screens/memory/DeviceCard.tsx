@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { DeviceSnapshot, RuntimeSnapshot } from '../../../../main/contract/runtime.ts';
 import { deviceName } from '../../shell/device-name.ts';
 import { Chip } from '../../ui/Chip.tsx';
-import { useFormat } from '../../ui/studio-context.ts';
+import { useFormat, useLanguage } from '../../ui/studio-context.ts';
 import { deviceParts, heldBytes, ramParts } from './parts.ts';
 import { Vessel } from './Vessel.tsx';
 
@@ -12,6 +12,8 @@ export function DeviceCard({ device }: { device: DeviceSnapshot }) {
   const name = deviceName(device);
   const { part: free, whole: total } = format.bytesOf(device.free_bytes, device.total_bytes);
   const held = heldBytes(device);
+  // The host gives its reason as an English sentence.
+  const why = useLanguage() === 'en' && device.why !== '' ? device.why : undefined;
   return (
     <article data-testid="device" data-device={device.id} aria-label={name} className="py-4">
       <div className="mb-2 flex flex-wrap items-baseline gap-x-3 gap-y-1">
@@ -20,7 +22,7 @@ export function DeviceCard({ device }: { device: DeviceSnapshot }) {
           {device.simulated ? t('device.simulated') : t(`device.kinds.${device.kind}`)}
           {device.description !== '' && device.description !== name && ` · ${device.description}`}
         </p>
-        <Chip tone={device.used ? 'accent' : 'quiet'} hint={device.why === '' ? undefined : device.why}>
+        <Chip tone={device.used ? 'accent' : 'quiet'} hint={why}>
           {device.used ? t('memory.used') : t('memory.notUsed')}
         </Chip>
         <p className="ml-auto text-xs">

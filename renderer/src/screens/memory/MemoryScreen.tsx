@@ -26,7 +26,7 @@ export function MemoryScreen() {
   return (
     <div data-testid="screen-memory" className="h-full overflow-y-auto px-4 pb-6 md:pl-2">
       <div className="mx-auto max-w-5xl">
-        <header className="pt-1 pb-3">
+        <header className="pt-1 pb-5">
           <h1 className="font-script font-semibold text-2xl tracking-tight">{t('memory.title')}</h1>
           <p className="text-ink-soft">{t('memory.subtitle')}</p>
         </header>

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { type ErrorCode, errorCodes, StudioError } from '../../../main/contract/errors.ts';
+import { toErrorBody } from '../bridge/errors.ts';
+import { formatFor } from '../i18n/index.ts';
+import { describeError, errorActions, errorReport } from './describe.ts';
+
+const english = (error: StudioError) => describeError(error.toBody(), 'en', formatFor('en'));
+const chinese = (error: StudioError) => describeError(error.toBody(), 'zh-CN', formatFor('zh-CN'));
+
+describe('an error in words', () => {
+  it('names the numbers, formatted by what they are', () => {
+    const error = new StudioError('out_of_device_memory', 'CPU text.', {
+      params: { device: 'Vulkan0', needed: 3 * 1024 ** 3, available: 1.5 * 1024 ** 3, component: 'talker' },
+    });
+    expect(english(error).why).toBe('talker needs 3 GB on Vulkan0; 1.5 GB are free.');
+    expect(chinese(error).why).toBe('talker 在 Vulkan0 上需要 3 GB，只剩 1.5 GB。');
+  });
+
+  it('uses the less precise sentence when a number is missing', () => {
+    const error = new StudioError('out_of_device_memory', 'It needs more.', {
+      params: { needed: 1024 ** 3, available: 0 },
+    });
+    expect(chinese(error).why).toBe('需要 1 GB，只剩 0字节。');
+  });
+
+  it('reads stages, shares and scripts', () => {
+    const foreign = new StudioError('text_not_speakable', 'In Han.', {
+      params: { script: 'Han', share: 87, speaks: 'English text' },
+    });
+    expect(english(foreign).why).toBe('87% of it is written in Han. This voice speaks English text.');
+    expect(chinese(foreign).why).toBe('其中 87% 的文字是汉字，这个音色不会说。');
+    const signs = new StudioError('text_not_speakable', 'Only signs.', {
+      params: { script: 'symbols', share: 100, speaks: 'English text' },
+    });
+    expect(english(signs)).toEqual({
+      title: 'This voice cannot speak the text',
+      why: 'Only signs.',
+      fix: '',
+    });
+    expect(chinese(signs).why).toBe('其中没有这个音色会说的语言。');
+    const memory = new StudioError('out_of_device_memory', 'x', {
+      params: {
+        device: 'CUDA0',
+        stage: 'talker',
+        total_mb: 4096,
+        others_mb: 1024,
+        weights_mb: 3000,
+        working_mb: 700,
+      },
+    });
+    expect(english(memory).why).toContain('has 4 GB, of which other programs hold 1 GB');
+  });
+
+  it('never shows a brace, a bare object or an empty line, whatever is known', () => {
+    const known: Record<string, string | number>[] = [
+      {},
+      { path: '/x', device: 'CPU' },
+      { needed: 1, seconds: 600, limit: 2_000_000 },
+    ];
+    for (const code of Object.keys(errorCodes) as ErrorCode[]) {
+      for (const params of [
+        {},
+        { path: '/x', device: 'CPU' },
+        { needed: 1, seconds: 600, limit: 2_000_000 },
+      ]) {
+        for (const language of ['en', 'zh-CN'] as const) {
+          const body = new StudioError(code, '', { params }).toBody();
+          const { title, why, fix } = describeError(body, language, formatFor(language));
+          for (const text of [title, why, fix]) {
+            expect(text).toMatch(/\S/);
+            expect(text).not.toMatch(/[{}]|undefined|\[object/);
+          }
+        }
+      }
+    }
+  });
+
+  it('offers something to do for every error that the person can change', () => {
+    expect(Object.keys(errorActions).sort()).toEqual(Object.keys(errorCodes).sort());
+    expect(errorActions.out_of_device_memory).toBe('show_memory');
+    expect(errorActions.text_empty).toBe('edit_text');
+  });
+
+  it('reports everything in one text to copy', () => {
+    const error = new StudioError('device_lost', 'Gone.', {
+      params: { device: 'Vulkan0' },
+      detail: 'at line 1',
+    });
+    expect(errorReport(error.toBody())).toBe('device_lost: Gone.\ndevice: Vulkan0\n\nat line 1');
+  });
+});
+
+describe('whatever was thrown', () => {
+  it('keeps the host’s code when it crossed the shell as a plain object', () => {
+    expect(
+      toErrorBody({ code: 'disk_full', message: 'Full.', params: { path: '/a', odd: {} }, retryable: true }),
+    ).toEqual({ code: 'disk_full', message: 'Full.', params: { path: '/a' }, retryable: true });
+  });
+
+  it('becomes internal, with its text as detail only', () => {
+    for (const thrown of [
+      new TypeError('x is not a function'),
+      'text',
+      null,
+      { code: 'made_up', message: 'm' },
+    ]) {
+      const body = toErrorBody(thrown);
+      expect(body.code).toBe('internal');
+      expect(body.message).not.toContain('not a function');
+    }
+    expect(toErrorBody(new TypeError('x is not a function')).detail).toContain('x is not a function');
+  });
+});
