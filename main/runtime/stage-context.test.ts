@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Outcome, RuntimeRig, withRig } from './testing/rig.ts';
+
+let plain: Outcome;
+let sizes: { unit: number; fixed: number; units: number; working: number };
+
+/** MiB that hold the decoder's fixed part, half of its units, two copies and the working memory. */
+function halfway(): number {
+  return (sizes.fixed + sizes.unit * (sizes.units / 2 + 2) + sizes.working) / 2 ** 20;
+}
+
+beforeAll(async () => {
+  // Slots hold NaN before each upload: whatever reads one too early cannot go unnoticed.
+  process.env.MIZUOTO_POISON_SLOTS = '1';
+  await withRig({}, async (rig) => {
+    plain = await rig.speak();
+    const [, decoder] = rig.runtime.manager.handles;
+    sizes = {
+      unit: decoder!.unitBytes[0]!,
+      fixed: decoder!.fixedBytes,
+      units: decoder!.unitCount,
+      working: await rig.workingBytes(),
+    };
+  });
+});
+
+afterAll(() => {
+  delete process.env.MIZUOTO_POISON_SLOTS;
+});
+
+describe('a request of two stages gives the same samples', () => {
+  it('twice on the processor, where nothing moves', async () => {
+    await withRig({}, async (rig) => {
+      const { sha256, samples, ctx } = await rig.speak();
+      expect(sha256).toBe(plain.sha256);
+      expect(samples).toBeGreaterThan(0);
+      expect(ctx.report()).toMatchObject({ device: 'CPU', streamed_mb: 0, partial: {} });
+      expect(rig.book.device.memory().held.weights).toBe(0);
+    });
+  });
+
+  it('with everything resident on a simulated device', async () => {
+    await withRig({ 'compute.simulate_vram_mb': 64 }, async (rig) => {
+      const { sha256, ctx } = await rig.speak();
+      expect(sha256).toBe(plain.sha256);
+      const report = ctx.report();
+      expect(report.partial).toEqual({});
+      expect(report.loaded_mb).toBe(report.size_mb);
+      expect(rig.book.id).toBe('Simulated0');
+    });
+  });
+
+  it.each([0, 1, 2, 3])('with everything streamed, %i units copied ahead', async (ahead) => {
+    const change = {
+      'compute.simulate_vram_mb': 64,
+      'compute.vram_mode': 'none',
+      'compute.async_offload': ahead,
+    } as const;
+    await withRig(change, async (rig) => {
+      const { sha256, ctx } = await rig.speak();
+      expect(sha256).toBe(plain.sha256);
+      const { partial } = ctx.report();
+      expect(partial.talker?.reason).toBe('vram_mode none');
+      expect(partial.decoder?.reason).toBe('vram_mode none');
+      expect(rig.book.device.streamerStats().streamedBytes).toBeGreaterThan(0);
+    });
+  });
+
+  it('with room halfway between smallest working set and whole', async () => {
+    const mb = halfway();
+    await withRig({ 'compute.simulate_vram_mb': mb, 'compute.vram_reserve_mb': 0 }, async (rig) => {
+      const { sha256, ctx } = await rig.speak();
+      expect(sha256).toBe(plain.sha256);
+      const { partial, peak_mb } = ctx.report();
+      expect(partial.decoder?.reason).toBe('budget');
+      expect(partial.decoder!.loaded_mb).toBeGreaterThan(0);
+      expect(partial.decoder!.loaded_mb).toBeLessThan(partial.decoder!.size_mb);
+      expect(peak_mb).toBeLessThanOrEqual(mb);
+    });
+  });
+
+  it('on the smallest device that holds one working set, and says that it is tight', async () => {
+    const mb = (sizes.fixed + 2 * sizes.unit) / 2 ** 20 + 0.3;
+    await withRig({ 'compute.simulate_vram_mb': mb }, async (rig) => {
+      const { sha256, ctx } = await rig.speak();
+      expect(sha256).toBe(plain.sha256);
+      expect(ctx.warnings.join(' ')).toContain('it is tried all the same');
+    });
+  });
+});
+
+describe('out of memory at any allocation', () => {
+  it('ends in the same samples or in one clear error, and the device is as before', async () => {
+    const mb = halfway();
+    const change = { 'compute.simulate_vram_mb': mb, 'compute.vram_reserve_mb': 0 };
+    let failures = 0;
+    let retries = 0;
+    for (let failAllocation = 1; ; failAllocation++) {
+      const rig = await RuntimeRig.open(change);
+      try {
+        let reached = true;
+        rig.book.device.setFaults({ failAllocation });
+        try {
+          const { sha256, ctx } = await rig.speak();
+          expect(sha256).toBe(plain.sha256);
+          retries += Number(ctx.applied.oom_retries ?? 0);
+          const noticed = rig.runtime
+            .events()
+            .some(({ kind }) => kind === 'retry' || kind === 'out_of_memory');
+          reached = noticed;
+          if (ctx.applied.oom_retries !== undefined)
+            expect(ctx.warnings.join(' ')).toContain('ran out of memory');
+        } catch (error) {
+          failures++;
+          expect((error as { code?: string }).code).toMatch(/^(out_of_device_memory|OutOfDeviceMemory)$/);
+        }
+        rig.book.device.setFaults(null);
+        // The next request does not feel it.
+        expect((await rig.speak()).sha256).toBe(plain.sha256);
+        await rig.runtime.unload('two-stage');
+        expect(rig.book.device.memory().held).toEqual({ weights: 0, slots: 0, compute: 0, io: 0, state: 0 });
+        if (!reached) break;
+      } finally {
+        await rig.close();
+      }
+      expect(failAllocation).toBeLessThan(200);
+    }
+    expect(retries).toBeGreaterThan(0);
+    // What a stage that yields allocates while it runs cannot be repeated: that alone may fail.
+    expect(failures).toBeLessThanOrEqual(4);
+  });
+
+  it('with retries switched off, it is an error that says what to do', async () => {
+    await withRig({ 'compute.simulate_vram_mb': 64, 'compute.oom_retry': false }, async (rig) => {
+      await rig.speak();
+      await rig.runtime.unload('two-stage');
+      rig.book.device.setForeignBytes(63 * 2 ** 20 + 900_000);
+      await expect(rig.speak()).rejects.toMatchObject({
+        code: 'out_of_device_memory',
+        message: expect.stringMatching(
+          /Simulated0 ran out of memory in "talker".*other programs hold.*compute\.device=CPU/s,
+        ),
+      });
+    });
+  });
+});
+
+describe('other faults', () => {
+  it.each([1, 2, 5, 9])(
+    'a copy that fails (number %i) is a typed error, and everything can be unloaded',
+    async (failCopy) => {
+      await withRig({ 'compute.simulate_vram_mb': 64, 'compute.vram_mode': 'none' }, async (rig) => {
+        rig.book.device.setFaults({ failCopy });
+        await expect(rig.speak()).rejects.toMatchObject({ code: 'DeviceLost' });
+        await rig.runtime.unload('two-stage');
+        expect(rig.book.device.memory().held.weights).toBe(0);
+      });
+    },
+  );
+
+  it('a device that is lost in the middle of a segment is a typed error, for each following request too', async () => {
+    await withRig({ 'compute.simulate_vram_mb': 64 }, async (rig) => {
+      rig.book.device.setFaults({ loseAtSegment: 3 });
+      await expect(rig.speak()).rejects.toMatchObject({ code: 'DeviceLost' });
+      await expect(rig.speak()).rejects.toMatchObject({ code: 'DeviceLost' });
+      expect(rig.runtime.manager.handles.every(({ inUse }) => !inUse)).toBe(true);
+    });
+  });
+
+  it.each([0, 1, 3, 8, 15])(
+    'cancelled after %i events, everything is released and the next request is right',
+    async (after) => {
+      await withRig({ 'compute.simulate_vram_mb': 64, 'compute.vram_mode': 'none' }, async (rig) => {
+        const abort = new AbortController();
+        let events = 0;
+        const stop = rig.runtime.onChange(() => {
+          if (++events > after) abort.abort();
+        });
+        await expect(rig.speak({ signal: abort.signal })).rejects.toMatchObject({
+          code: expect.stringMatching(/^cancelled$/i),
+        });
+        stop();
+        expect(rig.runtime.manager.handles.every(({ inUse }) => !inUse)).toBe(true);
+        expect((await rig.speak()).sha256).toBe(plain.sha256);
+      });
+    },
+  );
+});
