@@ -7,6 +7,7 @@ using samples::Bytes;
 using samples::bytesOf;
 using samples::rawSafetensors;
 using samples::Safetensors;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -141,6 +142,13 @@ TEST_CASE(json_is_strict) {
     rejects("{\"w\":{\"x\":1e}}", "a digit was expected");
     rejects("{\"w\":{\"x\":00}}", "',' or '}'");
     rejects("{,}", "a string was expected");
+}
+
+TEST_CASE(json_escapes) {
+    const auto checkpoint = parse(
+        rawSafetensors(R"({"__metadata__":{"all":"\"\\\/\b\f\n\r\t\u0041\u00e9\u58F0\ud83D\uDE00\u0000"}})"));
+    constexpr std::string_view wanted = "\"\\/\b\f\n\r\tA\xC3\xA9\xE5\xA3\xB0\xF0\x9F\x98\x80\0"sv;
+    CHECK_EQUAL(std::get<std::string>(checkpoint->metadata().at("all")), wanted);
 }
 
 TEST_CASE(duplicates_and_missing_parts) {

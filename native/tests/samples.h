@@ -16,9 +16,8 @@ using Bytes = std::vector<uint8_t>;
 /** Little endian, whatever machine this is. */
 template <typename T>
 void append(Bytes& out, T value) {
-    uint8_t raw[sizeof(T)];
-    std::memcpy(raw, &value, sizeof(T));
-    out.insert(out.end(), raw, raw + sizeof(T));
+    out.resize(out.size() + sizeof(T));
+    std::memcpy(out.data() + out.size() - sizeof(T), &value, sizeof(T));
 }
 template <typename T>
 Bytes bytesOf(std::initializer_list<T> values) {

