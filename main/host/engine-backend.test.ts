@@ -3,14 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadAddon } from '../../native/load.ts';
-import type {
-  CallName,
-  CallResponse,
-  ErrorBody,
-  Job,
-  RuntimeSnapshot,
-  SpeakResult,
-} from '../contract/index.ts';
+import type { CallName, CallResponse, ErrorBody, RuntimeSnapshot, SpeakResult } from '../contract/index.ts';
 import { events, StudioError } from '../contract/index.ts';
 import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { miniEngine } from '../engines/mini/index.ts';
@@ -43,6 +36,7 @@ function goldenMini(change: (engine: Engine) => Engine = (engine) => engine): En
 let folder: string;
 let host: Host;
 let audio: Map<string, Float32Array[]>;
+let onAudio: () => void;
 let snapshots: RuntimeSnapshot[];
 /** What the host sent that the contract does not know. */
 let malformed: unknown[];
@@ -65,7 +59,10 @@ function open(definition = goldenMini()): void {
       malformed.push(...(events[name].safeParse(data).error?.issues ?? []));
       if (name === 'runtime.changed') snapshots.push(data as RuntimeSnapshot);
       const { job_id = '' } = data as { job_id?: string };
-      if (name === 'job.audio') audio.get(job_id)?.push((data as { samples: Float32Array }).samples);
+      if (name === 'job.audio') {
+        audio.get(job_id)?.push((data as { samples: Float32Array }).samples);
+        onAudio();
+      }
       if (name === 'job.finished') settled.get(job_id)?.((data as { result: SpeakResult }).result);
       if (name === 'job.cancelled') settled.get(job_id)?.(new StudioError('cancelled', ''));
       if (name === 'job.failed')
@@ -79,6 +76,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'mizuoto-engines-'));
   audio = new Map();
   snapshots = [];
+  onAudio = () => {};
   malformed = [];
   open();
 });
@@ -120,7 +118,7 @@ describe('the built-in voice behind the host', () => {
 
   it('gives the same bytes on a simulated card on which its units stream', async () => {
     const plain = await speak({});
-    const small = await speak({ settings: { 'compute.simulate_vram_mb': 4, 'compute.vram_reserve_mb': 0 } });
+    const small = await speak({ settings: { 'compute.simulate_vram_mb': 16, 'compute.vram_mode': 'none' } });
     expect(small.result.meta.memory.device).toBe('Simulated0');
     expect(small.result.meta.memory.streamed_mb).toBeGreaterThan(0);
     expect(small.bytes.equals(plain.bytes)).toBe(true);
@@ -136,15 +134,17 @@ describe('the built-in voice behind the host', () => {
   });
 
   it('stops within a step, and its model is free again', async () => {
-    const before = performance.now();
+    let heard = 0;
     const stopped = speak({ text: '012'.repeat(40) }, (job_id) => {
-      setTimeout(() => void call('jobs.cancel', { job_id }), 300);
+      onAudio = () => {
+        heard++;
+        if (heard === 1) void call('jobs.cancel', { job_id });
+      };
     });
     await expect(stopped).rejects.toMatchObject({ code: 'cancelled' });
-    const { jobs } = await call('jobs.list', {});
-    const whole = (await speak({})).result.meta.compute_seconds * 40_000;
-    expect(performance.now() - before).toBeLessThan(300 + whole);
-    expect((jobs[0] as Job).state).toBe('cancelled');
+    // What was computed while the cancel was on its way may still arrive; a hundred sentences may not.
+    expect(heard).toBeLessThanOrEqual(3);
+    expect((await call('jobs.list', {})).jobs[0]!.state).toBe('cancelled');
     expect((await call('runtime.snapshot', {})).models[0]!.state).toBe('idle');
   });
 
