@@ -14,12 +14,12 @@ export interface KeyPress {
   keyCode: number;
 }
 
-export function isMac(platform: string): boolean {
+function isMac(platform: string): boolean {
   return platform === 'darwin';
 }
 
 /** While an input method composes, its keys are its own: Enter there picks a word. 229 is the same on old engines. */
-export function isComposing(press: KeyPress): boolean {
+function isComposing(press: KeyPress): boolean {
   return press.isComposing || press.keyCode === 229;
 }
 

@@ -3,7 +3,7 @@ import { generate, saveJob, showScreen, stopRunning } from '../store/commands.ts
 import { planGenerate } from '../store/estimate.ts';
 import { hasAudio, selectRunningJob } from '../store/jobs.ts';
 import { seekTo, togglePlay } from '../store/play.ts';
-import type { StudioState } from '../store/slice.ts';
+import type { StudioState } from '../store/state.ts';
 import type { Studio } from '../store/studio.ts';
 import { type Chord, chordText, type KeyPress, matches } from './keys.ts';
 
@@ -115,7 +115,7 @@ export const actions: readonly Action[] = [
   },
 ];
 
-export function actionById(id: ActionId): Action {
+function actionById(id: ActionId): Action {
   return actions.find((action) => action.id === id)!;
 }
 

@@ -20,7 +20,7 @@ export interface Output {
 }
 
 /** One stretch of playing; `stop` fades it out and forgets what was scheduled. */
-export interface OutputSession {
+interface OutputSession {
   schedule(samples: Float32Array<ArrayBuffer>, atFrame: number): void;
   stop(): void;
 }

@@ -11,7 +11,7 @@ const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 
 /** A fixed moment, so that pictures of the window are the same every day. */
-export const fakeNow = Date.UTC(2026, 2, 14, 9, 30);
+const fakeNow = Date.UTC(2026, 2, 14, 9, 30);
 
 export const fakeSettings = (patch: Partial<Settings> = {}): Settings => ({ ...defaultSettings(), ...patch });
 
@@ -98,7 +98,7 @@ export function wholly(device = 'CPU'): ModelSnapshot {
   };
 }
 
-export function partly(): ModelSnapshot {
+function partly(): ModelSnapshot {
   return {
     id: 'qwen3-tts:1.7b',
     engine: 'qwen3-tts',
@@ -151,7 +151,7 @@ export function partly(): ModelSnapshot {
   };
 }
 
-export function loading(): ModelSnapshot {
+function loading(): ModelSnapshot {
   return {
     ...wholly('CUDA0'),
     id: 'cosyvoice',

@@ -58,11 +58,7 @@ describe('an error in words', () => {
       { needed: 1, seconds: 600, limit: 2_000_000 },
     ];
     for (const code of Object.keys(errorCodes) as ErrorCode[]) {
-      for (const params of [
-        {},
-        { path: '/x', device: 'CPU' },
-        { needed: 1, seconds: 600, limit: 2_000_000 },
-      ]) {
+      for (const params of known) {
         for (const language of ['en', 'zh-CN'] as const) {
           const body = new StudioError(code, '', { params }).toBody();
           const { title, why, fix } = describeError(body, language, formatFor(language));

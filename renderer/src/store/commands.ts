@@ -8,7 +8,7 @@ import { selectRunningJob } from './jobs.ts';
 import { dismissNotice, notify } from './notices.ts';
 import { startWhenFree, unloadPlayer } from './play.ts';
 import { applySnapshot } from './runtime.ts';
-import type { StudioState } from './slice.ts';
+import type { StudioState } from './state.ts';
 import type { Studio } from './studio.ts';
 import type { Screen } from './ui.ts';
 
@@ -49,7 +49,7 @@ export async function generate(studio: Studio): Promise<void> {
   await speak(studio, request);
 }
 
-export async function speak(studio: Studio, request: SpeakRequestInput): Promise<void> {
+async function speak(studio: Studio, request: SpeakRequestInput): Promise<void> {
   studio.store.setState({ requestError: null });
   try {
     const { job_id } = await studio.bridge.call('speak', request);

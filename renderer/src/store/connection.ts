@@ -1,6 +1,5 @@
 import type { CallResponse, ShellBridge } from '../../../main/contract/calls.ts';
 import type { ErrorBody } from '../../../main/contract/errors.ts';
-import type { Slice } from './slice.ts';
 
 /** What is being read when the page (re)connects, in order. */
 export type ConnectStep = 'host' | 'settings' | 'engines' | 'runtime' | 'jobs';
@@ -14,10 +13,8 @@ export interface ConnectionSlice {
   host: CallResponse<'host.info'> | null;
 }
 
-export const connectionSlice =
-  (shell: ShellBridge['shell'], now: () => number): Slice<ConnectionSlice> =>
-  () => ({
-    connection: { status: 'connecting', step: 'host', since: now() },
-    shell,
-    host: null,
-  });
+export const connectionSlice = (shell: ShellBridge['shell'], since: number): ConnectionSlice => ({
+  connection: { status: 'connecting', step: 'host', since },
+  shell,
+  host: null,
+});

@@ -1,5 +1,3 @@
-import type { Slice } from './slice.ts';
-
 /** What the person is working on; kept across restarts. */
 export interface Draft {
   text: string;
@@ -19,6 +17,4 @@ export const maxSeed = 2 ** 32 - 1;
 
 export const emptyDraft: Draft = { text: '', engine: 'mini', voice: null, speed: 1, pitch: 1, seed: null };
 
-export const draftSlice =
-  (kept: Draft | null): Slice<DraftSlice> =>
-  () => ({ draft: kept ?? emptyDraft });
+export const draftSlice = (kept: Draft | null): DraftSlice => ({ draft: kept ?? emptyDraft });

@@ -1,18 +1,18 @@
 import type { EngineInfo } from '../../../main/contract/runtime.ts';
-import type { Slice, StudioState } from './slice.ts';
+import type { DraftSlice } from './draft.ts';
 
 export interface EnginesSlice {
   engines: EngineInfo[];
 }
 
-export const enginesSlice: Slice<EnginesSlice> = () => ({ engines: [] });
+export const enginesSlice = (): EnginesSlice => ({ engines: [] });
 
 /** The engine of the draft, or the first there is when the draft names one that is gone. */
-export function selectEngine(state: StudioState): EngineInfo | undefined {
+export function selectEngine(state: EnginesSlice & DraftSlice): EngineInfo | undefined {
   return state.engines.find((engine) => engine.id === state.draft.engine) ?? state.engines[0];
 }
 
-export function selectVoice(state: StudioState): EngineInfo['voices'][number] | undefined {
+export function selectVoice(state: EnginesSlice & DraftSlice): EngineInfo['voices'][number] | undefined {
   const engine = selectEngine(state);
   return engine?.voices.find((voice) => voice.id === state.draft.voice) ?? engine?.voices[0];
 }

@@ -1,7 +1,7 @@
 import { selectEngine, selectVoice } from './engines.ts';
 import { selectActiveJobs, selectRunningJob } from './jobs.ts';
 import { selectModelOf } from './runtime.ts';
-import type { StudioState } from './slice.ts';
+import type { StudioState } from './state.ts';
 import { measureText, type TextMetrics } from './text-metrics.ts';
 
 /** Latest results that the rule of thumb learns from. */

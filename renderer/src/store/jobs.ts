@@ -1,7 +1,6 @@
 import type { ErrorBody } from '../../../main/contract/errors.ts';
 import type { Job, JobProgress, SpeakRequestInput, SpeakResult } from '../../../main/contract/speech.ts';
 import type { Finding } from '../audio/checks.ts';
-import type { Slice, StudioState } from './slice.ts';
 
 /** What components need to know of a recording; the samples live outside the store. */
 export interface AudioSummary {
@@ -27,7 +26,7 @@ export interface JobsSlice {
   requestError: ErrorBody | null;
 }
 
-export const jobsSlice: Slice<JobsSlice> = () => ({
+export const jobsSlice = (): JobsSlice => ({
   jobs: {},
   jobOrder: [],
   jobRequests: {},
@@ -41,7 +40,7 @@ const finalStates: ReadonlySet<Job['state']> = new Set(['finished', 'failed', 'c
 export const isFinal = (job: Job): boolean => finalStates.has(job.state);
 
 /** A job as an event or a list tells it; what has ended never comes back to life by a late message. */
-export function upsertJob(state: StudioState, job: Job): Partial<StudioState> {
+export function upsertJob(state: JobsSlice, job: Job): Partial<JobsSlice> {
   const known = state.jobs[job.job_id];
   if (known !== undefined && isFinal(known) && !isFinal(job)) return {};
   return {
@@ -50,7 +49,7 @@ export function upsertJob(state: StudioState, job: Job): Partial<StudioState> {
   };
 }
 
-export function applyProgress(state: StudioState, progress: JobProgress): Partial<StudioState> {
+export function applyProgress(state: JobsSlice, progress: JobProgress): Partial<JobsSlice> {
   const job = state.jobs[progress.job_id];
   if (job === undefined || isFinal(job)) return {};
   return { jobs: { ...state.jobs, [job.job_id]: { ...job, state: progress.state, progress } } };
@@ -61,7 +60,7 @@ export type Outcome =
   | { state: 'failed'; error: ErrorBody }
   | { state: 'cancelled' };
 
-export function applyOutcome(state: StudioState, jobId: string, outcome: Outcome): Partial<StudioState> {
+export function applyOutcome(state: JobsSlice, jobId: string, outcome: Outcome): Partial<JobsSlice> {
   const job = state.jobs[jobId];
   if (job === undefined) return {};
   const { [jobId]: _, ...jobStopping } = state.jobStopping;
@@ -79,7 +78,7 @@ const lost: ErrorBody = {
  * The list after a (re)connect: the host's word replaces ours. A host that was started anew knows nothing of earlier
  * jobs: results stay in the list as long as the page lives, and what was still running is lost.
  */
-export function replaceJobs(state: StudioState, jobs: Job[]): Partial<StudioState> {
+export function replaceJobs(state: JobsSlice, jobs: Job[]): Partial<JobsSlice> {
   const told = new Set(jobs.map((job) => job.job_id));
   const kept = Object.values(state.jobs)
     .filter((job) => !told.has(job.job_id))
@@ -97,18 +96,18 @@ export function replaceJobs(state: StudioState, jobs: Job[]): Partial<StudioStat
 }
 
 /** Jobs that have not ended, in the order in which they will run. */
-export function selectActiveJobs(state: StudioState): Job[] {
+export function selectActiveJobs(state: JobsSlice): Job[] {
   return state.jobOrder.map((id) => state.jobs[id]!).filter((job) => !isFinal(job));
 }
 
 /** The job that works now, or the next one to. */
-export function selectRunningJob(state: StudioState): Job | undefined {
+export function selectRunningJob(state: JobsSlice): Job | undefined {
   const active = selectActiveJobs(state);
   return active.find((job) => job.state !== 'waiting') ?? active[0];
 }
 
 /** How many jobs stand before this one; 0 when it is next or works already. */
-export function queuePosition(state: StudioState, jobId: string): number {
+export function queuePosition(state: JobsSlice, jobId: string): number {
   return Math.max(
     0,
     selectActiveJobs(state).findIndex((job) => job.job_id === jobId),

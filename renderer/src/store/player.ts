@@ -1,5 +1,4 @@
 import type { TransportStatus } from '../audio/transport.ts';
-import type { Slice } from './slice.ts';
 
 export interface PlayerSlice {
   player: {
@@ -17,17 +16,15 @@ export interface PlayerSlice {
   };
 }
 
-export const playerSlice =
-  (kept: { volume: number; muted: boolean } | null): Slice<PlayerSlice> =>
-  () => ({
-    player: {
-      jobId: null,
-      status: 'idle',
-      // Quiet at first: nobody knows what the speakers are set to.
-      volume: kept?.volume ?? 0.3,
-      muted: kept?.muted ?? false,
-      fetching: false,
-      jumps: 0,
-      quiet: [],
-    },
-  });
+export const playerSlice = (kept: { volume: number; muted: boolean } | null): PlayerSlice => ({
+  player: {
+    jobId: null,
+    status: 'idle',
+    // Quiet at first: nobody knows what the speakers are set to.
+    volume: kept?.volume ?? 0.3,
+    muted: kept?.muted ?? false,
+    fetching: false,
+    jumps: 0,
+    quiet: [],
+  },
+});

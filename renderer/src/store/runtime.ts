@@ -1,6 +1,5 @@
 import type { ErrorBody } from '../../../main/contract/errors.ts';
 import type { DeviceSnapshot, ModelSnapshot, RuntimeSnapshot } from '../../../main/contract/runtime.ts';
-import type { Slice, StudioState } from './slice.ts';
 
 export interface RuntimeSlice {
   runtime: RuntimeSnapshot | null;
@@ -11,7 +10,7 @@ export interface RuntimeSlice {
   modelError: Record<string, ErrorBody>;
 }
 
-export const runtimeSlice: Slice<RuntimeSlice> = () => ({
+export const runtimeSlice = (): RuntimeSlice => ({
   runtime: null,
   modelBusy: {},
   modelFreed: {},
@@ -19,7 +18,7 @@ export const runtimeSlice: Slice<RuntimeSlice> = () => ({
 });
 
 /** Snapshots may overtake each other on the way; only a newer one counts. A restarted host begins anew at 1. */
-export function applySnapshot(state: StudioState, snapshot: RuntimeSnapshot): Partial<StudioState> {
+export function applySnapshot(state: RuntimeSlice, snapshot: RuntimeSnapshot): Partial<RuntimeSlice> {
   const known = state.runtime;
   if (known !== null && snapshot.version < known.version && snapshot.at <= known.at) return {};
   const loaded = new Set(snapshot.models.map((model) => model.id));
@@ -28,7 +27,7 @@ export function applySnapshot(state: StudioState, snapshot: RuntimeSnapshot): Pa
 }
 
 /** The device that the chip names: the one with most loaded, else the best that is used (GPUs stand first). */
-export function selectMainDevice(state: StudioState): DeviceSnapshot | undefined {
+export function selectMainDevice(state: RuntimeSlice): DeviceSnapshot | undefined {
   const used = state.runtime?.devices.filter((device) => device.used) ?? [];
   const weights = (device: DeviceSnapshot) => device.held.weights + device.held.slots;
   const busiest = [...used].sort((a, b) => weights(b) - weights(a))[0];
@@ -36,6 +35,6 @@ export function selectMainDevice(state: StudioState): DeviceSnapshot | undefined
   return used.find((device) => device.kind !== 'cpu' || device.simulated) ?? used[0];
 }
 
-export function selectModelOf(state: StudioState, engineId: string): ModelSnapshot | undefined {
+export function selectModelOf(state: RuntimeSlice, engineId: string): ModelSnapshot | undefined {
   return state.runtime?.models.find((model) => model.engine === engineId && model.state !== 'failed');
 }

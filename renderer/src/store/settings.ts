@@ -1,5 +1,4 @@
 import type { Settings } from '../../../main/contract/settings.ts';
-import type { Slice } from './slice.ts';
 
 export type Language = 'en' | 'zh-CN';
 
@@ -8,7 +7,7 @@ export interface SettingsSlice {
   settings: Settings | null;
 }
 
-export const settingsSlice: Slice<SettingsSlice> = () => ({ settings: null });
+export const settingsSlice = (): SettingsSlice => ({ settings: null });
 
 /** Every Chinese locale reads Simplified Chinese, all others English. */
 export function resolveLanguage(choice: Settings['ui.language'], systemLocale: string): Language {

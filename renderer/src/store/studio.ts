@@ -10,7 +10,7 @@ import type { Keeper } from './keep.ts';
 import { playerSlice } from './player.ts';
 import { runtimeSlice } from './runtime.ts';
 import { settingsSlice } from './settings.ts';
-import type { StudioState } from './slice.ts';
+import type { StudioState } from './state.ts';
 import { uiSlice } from './ui.ts';
 
 export interface StudioParts {
@@ -34,15 +34,15 @@ export interface Studio {
 }
 
 export function createStudio(parts: StudioParts): Studio {
-  const store = createStore<StudioState>()((...args) => ({
-    ...connectionSlice(parts.bridge.shell, parts.now)(...args),
-    ...settingsSlice(...args),
-    ...enginesSlice(...args),
-    ...runtimeSlice(...args),
-    ...jobsSlice(...args),
-    ...draftSlice(parts.keeper.draft())(...args),
-    ...playerSlice(parts.keeper.volume())(...args),
-    ...uiSlice(...args),
+  const store = createStore<StudioState>()(() => ({
+    ...connectionSlice(parts.bridge.shell, parts.now()),
+    ...settingsSlice(),
+    ...enginesSlice(),
+    ...runtimeSlice(),
+    ...jobsSlice(),
+    ...draftSlice(parts.keeper.draft()),
+    ...playerSlice(parts.keeper.volume()),
+    ...uiSlice(),
   }));
   const transport = new Transport(
     parts.openOutput,

@@ -1,8 +1,6 @@
 import type { ErrorBody } from '../../../main/contract/errors.ts';
-import type { Slice } from './slice.ts';
 
-export const screens = ['generate', 'memory'] as const;
-export type Screen = (typeof screens)[number];
+export type Screen = 'generate' | 'memory';
 
 /** Facts; the toast's component finds the words. */
 export type Notice =
@@ -18,7 +16,7 @@ export interface UiSlice {
   notices: { id: number; notice: Notice }[];
 }
 
-export const uiSlice: Slice<UiSlice> = () => ({
+export const uiSlice = (): UiSlice => ({
   screen: 'generate',
   cheatSheetOpen: false,
   notices: [],

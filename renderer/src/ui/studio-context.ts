@@ -4,7 +4,7 @@ import { useStore } from 'zustand';
 import type { Format } from '../i18n/format.ts';
 import { formatFor } from '../i18n/index.ts';
 import type { Language } from '../store/settings.ts';
-import type { StudioState } from '../store/slice.ts';
+import type { StudioState } from '../store/state.ts';
 import type { Studio } from '../store/studio.ts';
 
 export const StudioContext = createContext<Studio | null>(null);

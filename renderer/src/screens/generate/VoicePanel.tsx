@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { editDraft, rollSeed } from '../../store/commands.ts';
 import { maxSeed } from '../../store/draft.ts';
 import { parameterOf, selectEngine, selectVoice } from '../../store/engines.ts';
-import type { StudioState } from '../../store/slice.ts';
+import type { StudioState } from '../../store/state.ts';
 import { IconButton } from '../../ui/Button.tsx';
 import { NumberField } from '../../ui/NumberField.tsx';
 import { ParameterSlider } from '../../ui/ParameterSlider.tsx';

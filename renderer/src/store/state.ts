@@ -1,4 +1,3 @@
-import type { StateCreator } from 'zustand/vanilla';
 import type { ConnectionSlice } from './connection.ts';
 import type { DraftSlice } from './draft.ts';
 import type { EnginesSlice } from './engines.ts';
@@ -8,6 +7,7 @@ import type { RuntimeSlice } from './runtime.ts';
 import type { SettingsSlice } from './settings.ts';
 import type { UiSlice } from './ui.ts';
 
+/** The whole store: one slice a domain. A slice’s own functions name only the slices that they read. */
 export type StudioState = ConnectionSlice &
   SettingsSlice &
   EnginesSlice &
@@ -16,6 +16,3 @@ export type StudioState = ConnectionSlice &
   DraftSlice &
   PlayerSlice &
   UiSlice;
-
-/** A slice sees the whole state and writes its own part. */
-export type Slice<T> = StateCreator<StudioState, [], [], T>;
