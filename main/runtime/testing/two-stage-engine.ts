@@ -60,15 +60,11 @@ export interface TwoStageShape {
 export class TwoStageEngine {
   readonly talker: ModelHandle;
   readonly decoder: ModelHandle;
-  readonly #addon: Addon;
-  readonly #book: DeviceBook;
   readonly #talkerModule: Tower;
   readonly #decoderModule: Tower;
   readonly #graphs: GraphCache;
 
   constructor(addon: Addon, book: DeviceBook, shape: TwoStageShape, model = 'two-stage') {
-    this.#addon = addon;
-    this.#book = book;
     this.#talkerModule = new Tower(shape.talkerBlocks);
     this.#decoderModule = new Tower(shape.decoderBlocks);
     const options = { addon, book, model, dtype: shape.dtype ?? 'f32' } as const;
