@@ -55,6 +55,15 @@ const littleWords: Record<string, string> = {
   were: 'w er0',
   her: 'hh er0',
   or: 'ao1 r',
+  before: 'b iy0 f ao1 r',
+  here: 'hh ih1 r',
+  hear: 'hh ih1 r',
+  bought: 'b ao1 t',
+  wanted: 'w aa1 n t ax0 d',
+  poor: 'p uh1 r',
+  office: 'ao1 f ax0 s',
+  even: 'iy1 v ax0 n',
+  cannot: 'k ae0 n aa1 t',
   can: 'k ae1 n',
   with: 'w ih1 dh',
   from: 'f r ah1 m',
@@ -115,11 +124,25 @@ export class PhoneMapper {
     const little = word.source === 'letter' ? undefined : this.#little.get(word.text.toLowerCase());
     const parts = little
       ? [little]
-      : word.parts
-          .map((part) => part.map((phone) => this.#table.from_cmudict[phone]!))
-          .filter((part) => part.length > 0);
+      : word.parts.map((part) => this.#map(part, word)).filter((part) => part.length > 0);
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     return length === 0 ? undefined : { word, parts, length, question: false };
+  }
+
+  /**
+   * By the table, but for what Festival's dictionary does otherwise throughout: unstressed where CMUdict has the
+   * secondary stress of "inside" and "thirty", a schwa in "waited".
+   */
+  #map(part: readonly string[], word: SpokenWord): string[] {
+    const stressed = part.findIndex((phone) => phone.endsWith('1'));
+    const dental = /[td]ed$/i.test(word.text);
+    return part.map((phone, i) => {
+      if (i === 0 && stressed > 0 && (phone === 'IH2' || phone === 'EH2'))
+        return this.#table.from_cmudict[`${phone.slice(0, 2)}0`]!;
+      if (phone === 'IY2' && i === part.length - 1) return this.#table.from_cmudict.IY0!;
+      if (phone === 'IH0' && dental && i === part.length - 2) return this.#table.from_cmudict.AH0!;
+      return this.#table.from_cmudict[phone]!;
+    });
   }
 
   #assemble(units: readonly Unit[]): Utterance {
