@@ -15,8 +15,10 @@ export function runBlocks(
   mask: Tensor | null,
 ): Tensor {
   let y = x;
+  // Spread over the channels once: a product of equal shapes is several times faster.
+  const wide = mask?.expand(...x.shape) ?? null;
   for (const block of blocks) {
-    const inside = mask === null ? y : y.mul(mask);
+    const inside = wide === null ? y : y.mul(wide);
     y = block.forward(g, inside.transpose(1, 2)).transpose(1, 2);
   }
   return y;

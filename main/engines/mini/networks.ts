@@ -13,8 +13,8 @@ import { receptiveFields, type Window, windowsOf } from './windows.ts';
 const longestPhones = 256;
 const longestFrames = 512;
 /** Lengths are padded to multiples of these, so that a few graphs serve all sentences. */
-const phoneStep = 32;
-const frameStep = 64;
+const phoneStep = 16;
+const frameStep = 32;
 
 export interface Encoded {
   /** One row per phone, `[phones, dim]`. */
@@ -22,6 +22,9 @@ export interface Encoded {
   /** Natural logarithm of frames, `[phones]`. */
   logDurations: Float32Array;
 }
+
+/** Below this size a device keeps only the graph that it runs: inputs and outputs of others would fill it. */
+const tinyDevice = 32 * 2 ** 20;
 
 type Pass = 'encode' | 'decode' | 'vocode';
 
@@ -33,6 +36,8 @@ export class MiniNetworks {
   readonly #graphs: GraphCache;
   readonly #context: ReturnType<typeof receptiveFields>;
   readonly #bytes = new Map<string, number>();
+  readonly #tiny: boolean;
+  #lastKey = '';
 
   constructor(
     addon: Addon,
@@ -44,7 +49,8 @@ export class MiniNetworks {
     this.#config = config;
     this.#acoustic = acoustic.module as MiniAcoustic;
     this.#vocoder = vocoder.module as MiniVocoder;
-    const { kind, simulated } = book.device;
+    const { kind, simulated, isHost } = book.device;
+    this.#tiny = !isHost && book.device.memory().totalBytes < tinyDevice;
     this.#graphs = new GraphCache(addon, book.device, {
       arena: book.arena,
       maxGraphs: 32,
@@ -148,10 +154,11 @@ export class MiniNetworks {
     signal: CancelToken,
   ): Promise<Record<string, TensorData>> {
     const mask = new Float32Array(length).fill(1, 0, window.to - window.from);
+    const key = `${pass} ${length}`;
+    if (this.#tiny && key !== this.#lastKey) this.#graphs.drop();
+    this.#lastKey = key;
     const record = (g: GraphBuilder) => this.#record(pass, g, length);
-    return this.#graphs.use(`${pass} ${length}`, record, (graph) =>
-      graph.run({ ...inputs, mask }, { signal }),
-    );
+    return this.#graphs.use(key, record, (graph) => graph.run({ ...inputs, mask }, { signal }));
   }
 
   #record(pass: Pass, g: GraphBuilder, length: number): void {
