@@ -16,8 +16,9 @@ it('both languages have the same messages with the same places', () => {
 it('Chinese messages are Chinese, and have a sentence for each error code', () => {
   expect(Object.keys(zhErrors).sort()).toEqual(Object.keys(errorCodes).sort());
   const exempt = ['hintCode', 'settingChanged'];
-  for (const [key, text] of [...Object.entries(zhCN), ...Object.entries(zhErrors)]) {
-    if (!exempt.includes(key)) expect(text, key).toMatch(/\p{Script=Han}/u);
+  for (const [key, texts] of [...Object.entries(zhCN), ...Object.entries(zhErrors)]) {
+    if (exempt.includes(key)) continue;
+    for (const text of [texts].flat()) expect(text, key).toMatch(/\p{Script=Han}/u);
   }
 });
 
@@ -43,6 +44,10 @@ it('errors speak the language where it has all values, English otherwise', () =>
   const full = new StudioError('unknown_engine', 'There is none.', { params: { engine: 'a', known: 'b' } });
   expect(zh.error(full)).toBe('没有名为“a”的引擎。可用的有:b。');
   expect(zh.error(new StudioError('unknown_engine', 'There is none.'))).toBe('There is none.');
+  const range = { call: 'speak', field: 'speed', value: 9, minimum: 0.25, maximum: 4 };
+  expect(zh.error(new StudioError('invalid_request', '', { params: range }))).toMatch(/^speed 不能是 9/);
+  const shape = { call: 'speak', field: 'text', reason: 'no' };
+  expect(zh.error(new StudioError('invalid_request', '', { params: shape }))).toMatch(/^请求无效/);
   const own = new CommandError('invalid_request', 'unknownCommand', { name: 'sya' });
   expect(own.message).toBe('There is no command "sya".');
   expect(zh.error(own)).toBe('没有“sya”这个命令。');

@@ -36,7 +36,11 @@ export class Messages {
   error(error: StudioError): string {
     if (this.language === 'en') return error.message;
     if (error instanceof CommandError) return this.get(error.key, error.values);
-    return fill(zhErrors[error.code], error.params) ?? error.message;
+    for (const template of [zhErrors[error.code]].flat()) {
+      const text = fill(template, error.params);
+      if (text !== null) return text;
+    }
+    return error.message;
   }
 }
 

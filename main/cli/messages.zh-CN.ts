@@ -135,18 +135,26 @@ mizuoto settings reset 键...         恢复默认值
 };
 
 /**
- * One sentence per error code. A sentence whose names are not all known for an error is not used; the English one is
- * shown then. See messages.ts.
+ * Sentences per error code, the most telling first: the first whose names an error knows is used, else the English
+ * one is shown. See messages.ts.
  */
-export const zhErrors: Record<ErrorCode, string> = {
-  invalid_request: '请求无效({call} {field}):{reason}。',
+export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
+  invalid_request: [
+    '{field} 不能是 {value}:这个引擎接受 {minimum} 到 {maximum}。',
+    '引擎“{engine}”不能改变 {field},请去掉该选项。',
+    '没有名为“{model}”的模型。可用的有:{known}。',
+    '请求无效({call} {field}):{reason}。',
+  ],
   unknown_engine: '没有名为“{engine}”的引擎。可用的有:{known}。',
   unknown_voice: '引擎“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
   unknown_setting: '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
   invalid_setting: '{key} 不能是 {value},可以是:{expected}。',
   contradictory_settings: '这些设置互相矛盾或与本机不符,请修改其中一项:{settings}。',
   text_empty: '没有可朗读的文本,请至少给出一个词。',
-  text_not_speakable: '这个声音读不了这段文本。请换一个声音或引擎,或改写文本。',
+  text_not_speakable: [
+    '这个声音读不了这段文本(文字:{script})。请换一个声音或引擎,或改写文本。',
+    '这个声音读不了这段文本。请换一个声音或引擎,或改写文本。',
+  ],
   text_too_long: '文本超过 {limit} 个字符,请分成几次请求。',
   text_malformed: '文本第 {position} 个字符处有损坏的内容({kind})。请另存为 UTF-8 文本后再试。',
   file_not_found: '文件“{path}”不存在,请检查文件名。',
@@ -154,13 +162,24 @@ export const zhErrors: Record<ErrorCode, string> = {
   file_not_text: '“{path}”不是文本文件。请另存为 UTF-8 文本后再试。',
   output_not_writable: '无法写入“{path}”。请检查权限,或换一个位置。',
   disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
-  checkpoint_missing: '缺少模型文件“{file}”。请重新安装该模型。',
-  checkpoint_invalid: '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
-  checkpoint_mismatch: '模型文件“{file}”与引擎不符。请重新安装该模型。',
+  checkpoint_missing: [
+    '缺少模型文件“{file}”。请重新安装该模型。',
+    '缺少模型文件“{path}”。请重新安装该模型。',
+  ],
+  checkpoint_invalid: [
+    '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
+    '模型文件“{path}”已损坏或不是权重文件。请重新安装该模型。',
+  ],
+  checkpoint_mismatch: [
+    '模型文件“{file}”与引擎不符。请重新安装该模型。',
+    '模型文件“{path}”与引擎不符。请重新安装该模型。',
+  ],
   weights_not_finite: '模型权重“{tensor}”中含有无效数字。请重新安装该模型。',
   device_not_found: '没有设备“{device}”。可用的有:{known}。',
-  out_of_device_memory:
+  out_of_device_memory: [
+    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):共 {total_mb} MiB,其他程序占用 {others_mb} MiB,权重 {weights_mb} MiB(可部分加载),工作内存 {working_mb} MiB。请缩短文本、关闭其他程序,或用 compute.device=CPU。',
     '设备内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序,或用 compute.vram_mode=low。',
+  ],
   out_of_host_memory: '本机内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序后再试。',
   device_lost: '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
   backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',

@@ -134,6 +134,18 @@ describe('speaking', () => {
   });
 });
 
+it('a preview is one line of at most 120 whole characters', async () => {
+  const preview = async (text: string) => {
+    const { job_id } = await speak({ text });
+    return ((await test.call('jobs.get', { job_id })) as Job).text_preview;
+  };
+  expect(await preview(' One\n\ttwo. ')).toBe('One two.');
+  const long = await preview('🙂'.repeat(500));
+  expect([...long]).toHaveLength(120);
+  expect(long.endsWith('🙂…')).toBe(true);
+  expect(await preview(`x${' '.repeat(238)}🙂 end`)).toBe('x');
+});
+
 describe('the audio of a job', () => {
   it('comes as a WAV file, in memory or on disk, the same bytes', async () => {
     const { job_id } = await speak({ text: 'One. Two. Three.' });

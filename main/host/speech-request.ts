@@ -63,7 +63,7 @@ function checkParameter(key: 'speed' | 'pitch', value: number, engine: EngineInf
     throw new StudioError(
       'invalid_request',
       `The engine "${engine.id}" cannot change the ${key} (${value} was asked for). Leave it out.`,
-      { params: { call: 'speak', field: key, value } },
+      { params: { call: 'speak', field: key, value, engine: engine.id } },
     );
   }
   const low = parameter.minimum ?? 0;
