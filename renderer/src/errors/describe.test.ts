@@ -51,6 +51,11 @@ describe('an error in words', () => {
     expect(english(memory).why).toContain('has 4 GB, of which other programs hold 1 GB');
   });
 
+  it('does not say the same twice', () => {
+    const error = new StudioError('internal', 'Something went wrong inside the studio. The log has the details.');
+    expect(english(error).why).toBe('The log has the details.');
+  });
+
   it('never shows a brace, a bare object or an empty line, whatever is known', () => {
     const known: Record<string, string | number>[] = [
       {},

@@ -54,7 +54,10 @@ export function describeError(error: ErrorBody, language: Language, format: Form
   const params = formatted(error.params, format);
   const why = text.why.find((sentence) => placeholders(sentence).every((name) => name in params))!;
   if (language === 'en' && placeholders(why).length === 0 && error.message !== '') {
-    return { title: text.title, why: error.message, fix: '' };
+    // Some sentences begin with what the title says already.
+    const said = `${text.title}. `;
+    const rest = error.message.startsWith(said) ? error.message.slice(said.length) : error.message;
+    return { title: text.title, why: rest, fix: '' };
   }
   return {
     title: text.title,

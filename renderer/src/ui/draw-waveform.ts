@@ -87,7 +87,9 @@ export function drawWaveform(
   canvas.globalAlpha = 0.5;
   line(canvas, 0, water, Math.min(width, end), water);
   canvas.globalAlpha = 0.8;
-  for (const mark of picture.marks) {
+  // Closer together they would only blacken the water.
+  const marks = picture.marks.length * 10 < end ? picture.marks : [];
+  for (const mark of marks) {
     const x = Math.round(mark * width) + 0.5;
     if (x > 1 && x < width - 1) line(canvas, x, water, x, height - 1);
   }

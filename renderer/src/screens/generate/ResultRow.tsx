@@ -61,6 +61,7 @@ export function ResultRow({ jobId }: { jobId: string }) {
             frames={audio?.frames ?? 0}
             totalFrames={audio?.frames ?? 0}
             moving={false}
+            growing={audio === undefined || !audio.complete}
             columnWidth={2}
           />
         </div>
