@@ -94,7 +94,9 @@ describe('loadWeights', () => {
       'fc3.weight': f32([1]),
     });
     expect(error.code).toBe('checkpoint_mismatch');
-    expect(error.message).toMatchInlineSnapshot();
+    expect(error.message).toMatchInlineSnapshot(
+      `"The checkpoint does not fit the network "net": 1 tensor is missing (fc1.bias); 1 tensor is of another shape (fc1.weight is [8, 6] instead of [6, 8]); 1 tensor is unknown to it (fc3.weight). It belongs to another model or another version of it; choose the files named in the catalog."`,
+    );
     expect(error.params).toMatchObject({
       loaded: 1,
       missing: 1,

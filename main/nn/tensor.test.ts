@@ -335,7 +335,7 @@ describe('Tensor', () => {
     expect(() => t.size(3)).toThrow(/does not exist/);
     expect(() => t.expand(2, 3, 5)).toThrow(RangeError);
     expect(() => g.input('x', 'f32', [1])).toThrow(/already has an input/);
-    expect(() => pad(t, 4, 0, 'reflect')).toThrow(/longer input/);
+    expect(() => pad(t, 4, 0, 'reflect')).toThrow(/more than 4 frames/);
     expect(() => g.constant('c', 'f32', [3], () => new Float32Array(2))).toThrow(/2 values/);
   });
 });

@@ -1,4 +1,5 @@
 import type { DType, GraphRecorder } from '../../native/addon.ts';
+import { dtypeCode } from '../../native/load.ts';
 import {
   broadcastShapes,
   elementsOf,
@@ -12,9 +13,8 @@ import {
   showShape,
 } from './shapes.ts';
 
-/** ggml's numbers of the types that operations can produce. */
-const typeCodes = { f32: 0, f16: 1, i32: 26, bf16: 30 } as const;
-export type ComputeDType = keyof typeof typeCodes;
+/** Types that operations can produce. */
+export type ComputeDType = 'f32' | 'f16' | 'bf16' | 'i32';
 
 /**
  * A value in a graph that is being recorded. Shapes are in PyTorch order.
@@ -235,7 +235,7 @@ export class Tensor {
   cast(dtype: ComputeDType): Tensor {
     return dtype === this.dtype
       ? this
-      : this.record('cast', [this.contiguous()], [typeCodes[dtype]], this.shape, dtype);
+      : this.record('cast', [this.contiguous()], [dtypeCode[dtype]], this.shape, dtype);
   }
 
   // Arithmetic, with broadcasting
