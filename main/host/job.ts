@@ -40,10 +40,9 @@ export class Job {
   }
 
   get preview(): string {
-    const line = this.task.text
-      .slice(0, previewLength * 2)
-      .replace(/\s+/g, ' ')
-      .trim();
+    // The cut may fall within a pair: half a character is not shown.
+    const head = this.task.text.slice(0, previewLength * 2 + 2).replace(/[\ud800-\udbff]$/, '');
+    const line = head.replace(/\s+/g, ' ').trim();
     const letters = [...line];
     return letters.length > previewLength ? `${letters.slice(0, previewLength - 1).join('')}…` : line;
   }
