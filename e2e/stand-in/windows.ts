@@ -2,7 +2,14 @@ import { EventEmitter } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Frame, type Page, type Route } from 'playwright-core';
+import {
+  type BrowserContext,
+  chromium,
+  type Frame,
+  type Page,
+  type Request as PageRequest,
+  type Route,
+} from 'playwright-core';
 import { decode, encode } from './codec.ts';
 import { pageNames, pageScript } from './page-script.ts';
 import { session } from './session.ts';
@@ -109,6 +116,24 @@ export class WebContents extends EventEmitter {
   }
 }
 
+/** A page that is just being opened has no frame yet: it is none of ours. */
+function isFrameOf(request: PageRequest, page: Page | null): boolean {
+  try {
+    return request.frame() === page?.mainFrame();
+  } catch {
+    return false;
+  }
+}
+
+/** Chromium's helpers write a little longer than its window lives. */
+function removeLater(folder: string): void {
+  process.on('exit', () => {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    } catch {}
+  });
+}
+
 export class BrowserWindow extends EventEmitter {
   readonly webContents: WebContents;
   private context: BrowserContext | null = null;
@@ -188,15 +213,15 @@ export class BrowserWindow extends EventEmitter {
 
   private async answer(route: Route): Promise<void> {
     const request = route.request();
-    const isMainFrame =
-      request.isNavigationRequest() && request.frame() === this.webContents.page?.mainFrame();
+    const isMainFrame = request.isNavigationRequest() && isFrameOf(request, this.webContents.page);
     const first = this.webContents.page?.url() === 'about:blank';
     if (
       request.isNavigationRequest() &&
       !first &&
       this.webContents.refusesNavigation(request.url(), isMainFrame)
     ) {
-      return route.abort('blockedbyclient');
+      // Aborted, not blocked: Chromium then stays where it is, as Electron does, instead of showing an error page.
+      return route.abort('aborted');
     }
     const url = toOwn(request.url());
     const handler = session.defaultSession.protocol.handlers.get(new URL(url).protocol.slice(0, -1));
@@ -213,7 +238,7 @@ export class BrowserWindow extends EventEmitter {
     if (this.destroyed) return;
     this.destroyed = true;
     windows.splice(windows.indexOf(this), 1);
-    if (this.profile) rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
+    if (this.profile) removeLater(this.profile);
     this.webContents.emit('destroyed');
     this.emit('closed');
     if (windows.length === 0) appEvents.emit('window-all-closed');
