@@ -14,6 +14,7 @@ export class StageMeasurement {
   readonly #keptBefore: number;
   readonly #arenaBefore: number;
   readonly #copiesBefore: { bytes: number; seconds: number };
+  readonly #streamedBefore: number;
   readonly #start = performance.now();
 
   /** Make it when everything is placed. `profiled`: components whose unit times are wanted. */
@@ -25,6 +26,7 @@ export class StageMeasurement {
     this.#keptBefore = held.io + held.state;
     this.#arenaBefore = book.arenaBytes;
     this.#copiesBefore = copies(handles);
+    this.#streamedBefore = book.device.streamerStats().streamedBytes;
     book.device.resetPeak();
     book.profile(profiled.length > 0);
   }
@@ -38,6 +40,7 @@ export class StageMeasurement {
     const { book } = this;
     book.profile(false);
     this.#noteCopies(calibration);
+    this.#noteStreamed();
     for (const handle of this.#profiled) noteUnitTimes(handle, calibration, book.key);
     if (disturbed) return null;
     const grew = book.arenaBytes > this.#arenaBefore || this.#arenaBefore === 0;
@@ -45,6 +48,16 @@ export class StageMeasurement {
     const { held, peakWorkingBytes } = book.device.memory();
     const leftBehind = Math.max(0, held.io + held.state - this.#keptBefore);
     return Math.max(0, peakWorkingBytes - this.#keptBefore - leftBehind);
+  }
+
+  /** By the bytes that each has to stream in a pass. */
+  #noteStreamed(): void {
+    const bytes = this.book.device.streamerStats().streamedBytes - this.#streamedBefore;
+    const missing = this.#handles.map((handle) => handle.sizeBytes - handle.loadedBytes);
+    const total = missing.reduce((sum, part) => sum + part, 0);
+    if (bytes <= 0 || total <= 0) return;
+    for (const [index, handle] of this.#handles.entries())
+      handle.noteStreamed((bytes * missing[index]!) / total);
   }
 
   #noteCopies(calibration: Calibration): void {

@@ -54,6 +54,7 @@ export class ModelHandle {
   #placementOrder: number[] = [];
   #fixedPlaced = false;
   #loadedBytes = 0;
+  #streamedBytes = 0;
   #disposed = false;
 
   constructor(options: HandleOptions) {
@@ -106,7 +107,12 @@ export class ModelHandle {
   }
 
   get streamedBytes(): number {
-    return streamedBytes(this.store);
+    return streamedBytes(this.store) ?? this.#streamedBytes;
+  }
+
+  /** Its share of what a stage streamed, where the core counts by device only. */
+  noteStreamed(bytes: number): void {
+    this.#streamedBytes += bytes;
   }
 
   get hostBytes(): number {

@@ -7,6 +7,7 @@ export function unitStats(store: WeightStore, unit: number): UnitStats {
   return typeof store.unitStats === 'function' ? store.unitStats(unit) : nothing;
 }
 
-export function streamedBytes(store: WeightStore): number {
-  return store.streamedBytes ?? 0;
+/** Null where the core counts streamed bytes by device only. */
+export function streamedBytes(store: WeightStore): number | null {
+  return store.streamedBytes ?? null;
 }
