@@ -3,6 +3,7 @@ import { findSilences, peak, rms } from '../../audio/level.ts';
 import type { Settings } from '../../contract/settings.ts';
 import { farthest } from './testing/golden.ts';
 import { goldenReader, longReader, Rig } from './testing/rig.ts';
+import type { TextReader } from './utterances.ts';
 
 const readText = goldenReader();
 const open: Rig[] = [];
@@ -120,6 +121,56 @@ describe('speaking', () => {
     expect(chunks).toBe(2);
     expect((await made.speak({ text: '0' })).samples.length).toBeGreaterThan(20_000);
   });
+});
+
+describe('long texts', () => {
+  test('are read as they are spoken: at most two sentences ahead, whatever the length', async () => {
+    let read = 0;
+    const endless: TextReader = (text) => {
+      const { utterances, warnings } = readText(text);
+      return {
+        warnings,
+        *utterances() {
+          for (;;) {
+            read++;
+            yield* utterances();
+          }
+        },
+      };
+    };
+    const made = await rig({}, { readText: endless });
+    const ahead: number[] = [];
+    const spoken = made.speak(
+      { text: '0' },
+      {
+        onChunk: (_, abort) => {
+          ahead.push(read - ahead.length);
+          if (ahead.length === 6) abort.abort();
+        },
+      },
+    );
+    await expect(spoken).rejects.toBeDefined();
+    expect(ahead).toHaveLength(6);
+    expect(Math.max(...ahead)).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('out of memory', () => {
+  test.each([1, 3, 6])(
+    'allocation %i fails once: the same samples, and the output says so',
+    async (failAllocation) => {
+      const settings: Partial<Settings> = { 'compute.device': 'auto', 'compute.simulate_vram_mb': 64 };
+      const made = await rig(settings);
+      const plain = await made.speak({ text: '0' });
+      const hurt = await rig(settings);
+      const { device } = await hurt.runtime.deviceFor(hurt.settings);
+      device.setFaults({ failAllocation });
+      const spoken = await hurt.speak({ text: '0' });
+      expect(equal(spoken.samples, plain.samples)).toBe(true);
+      const retries = Number(spoken.ctx.applied.oom_retries ?? 0);
+      expect(retries > 0).toBe(spoken.ctx.warnings.length > 0);
+    },
+  );
 });
 
 describe('long utterances', () => {
