@@ -1,6 +1,6 @@
 import type { MessageKey } from './messages.en.ts';
 
-export interface OptionSpec {
+interface OptionSpec {
   type: 'string' | 'boolean';
   short?: string;
   multiple?: boolean;

@@ -12,7 +12,7 @@ export function languageOf(env: NodeJS.ProcessEnv, systemLocale: string): Langua
 }
 
 /** Fill `{name}` places. Null when a name is missing. */
-export function fill(template: string, params: Params): string | null {
+function fill(template: string, params: Params): string | null {
   let complete = true;
   const text = template.replace(/\{(\w+)\}/g, (whole, name: string) => {
     if (Object.hasOwn(params, name)) return String(params[name]);

@@ -62,7 +62,7 @@ async function collect(stream: NodeJS.ReadableStream, path: string): Promise<Buf
 }
 
 /** UTF-8, or UTF-16 where a byte order mark says so (Windows' editors). A mark is not spoken. */
-export function decode(bytes: Uint8Array, path: string): string {
+function decode(bytes: Uint8Array, path: string): string {
   const [a, b] = bytes;
   const encoding = a === 0xff && b === 0xfe ? 'utf-16le' : a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
   try {

@@ -36,7 +36,7 @@ export type StreamMessage =
   | { type: 'beat' }
   | { type: 'event'; name: EventName; data: unknown };
 
-export function isStreamMessage(value: unknown): value is StreamMessage {
+function isStreamMessage(value: unknown): value is StreamMessage {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   if (value.type === 'beat') return true;
   if (value.type === 'hello') return 'pid' in value && typeof value.pid === 'number';

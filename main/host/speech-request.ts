@@ -77,7 +77,7 @@ function checkParameter(key: 'speed' | 'pitch', value: number, engine: EngineInf
 }
 
 /** Text that no engine could read: empty, with NUL bytes, or with half a character. */
-export function checkText(text: string): void {
+function checkText(text: string): void {
   const nul = text.indexOf('\0');
   if (nul >= 0) {
     throw malformed(`a NUL byte at position ${nul + 1}: that is not text`, 'NUL', nul + 1);

@@ -34,7 +34,7 @@ export interface StudioServer {
   close(): Promise<void>;
 }
 
-export const defaultPort = 17440;
+const defaultPort = 17440;
 /** The longest text with every character escaped, and room for the rest. */
 const maxBodyBytes = 13 * 1024 * 1024;
 

@@ -16,7 +16,7 @@ const sizeBytes = 4 * 1024 * 1024;
 const mebibyte = 1024 * 1024;
 
 /** What each voice does beside humming: how a test chooses the trouble it wants to see. */
-export const toneVoices = {
+const toneVoices = {
   tone: 'one steady tone per sentence',
   brief: 'ten samples per letter',
   slow: '80 ms of waiting per sentence',
