@@ -103,6 +103,29 @@ TEST_CASE(header_length_against_file) {
                  parse(samples::textBytes(std::string(40, '\xE7')), "x.safetensors"));
 }
 
+TEST_CASE(safetensors_end_anywhere) {
+    const Bytes sound = samples::everySafetensorsType();
+    for (size_t size = 0; size < sound.size(); size++) {
+        CHECK_THROWS("FileTruncated", ({"download it again"}),
+                     parse(Bytes(sound.begin(), sound.begin() + static_cast<std::ptrdiff_t>(size))));
+    }
+    Bytes longer = sound;
+    longer.push_back(0);
+    CHECK_THROWS("HeaderInvalid", ({"1 byte too many"}), parse(longer));
+}
+
+TEST_CASE(json_depth) {
+    auto nested = [](int arrays) {
+        const std::string value =
+            std::string(static_cast<size_t>(arrays), '[') + std::string(static_cast<size_t>(arrays), ']');
+        return rawSafetensors("{\"w\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0],\"x\":" + value +
+                              "}}");
+    };
+    CHECK_EQUAL(parse(nested(30))->tensors().size(), 1u);
+    CHECK_THROWS("HeaderInvalid", ({"nested deeper than 32 levels"}), parse(nested(31)));
+    CHECK_THROWS("HeaderInvalid", ({"nested deeper"}), parse(nested(1000000)));
+}
+
 TEST_CASE(json_is_strict) {
     auto rejects = [](std::string_view header, std::string_view why) {
         CHECK_THROWS("HeaderInvalid", ({why, "at byte"}), parse(rawSafetensors(header)));
