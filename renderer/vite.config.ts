@@ -34,7 +34,13 @@ export default defineConfig(({ mode }) => ({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // One file: zod's configuration must run before the contract's schemas are made.
-    rollupOptions: { output: { inlineDynamicImports: true } },
+    rollupOptions: {
+      output: { inlineDynamicImports: true },
+      onwarn(warning, warn) {
+        // zod writes remarks where Rollup looks for its own; nothing follows from it.
+        if (warning.code !== 'INVALID_ANNOTATION') warn(warning);
+      },
+    },
     sourcemap: true,
     chunkSizeWarningLimit: 900,
   },

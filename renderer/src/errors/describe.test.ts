@@ -52,7 +52,10 @@ describe('an error in words', () => {
   });
 
   it('does not say the same twice', () => {
-    const error = new StudioError('internal', 'Something went wrong inside the studio. The log has the details.');
+    const error = new StudioError(
+      'internal',
+      'Something went wrong inside the studio. The log has the details.',
+    );
     expect(english(error).why).toBe('The log has the details.');
   });
 

@@ -1,8 +1,21 @@
+import type { SpeakRequestInput } from '../../../main/contract/speech.ts';
 import { selectEngine, selectVoice } from './engines.ts';
 import { selectActiveJobs, selectRunningJob } from './jobs.ts';
 import { selectModelOf } from './runtime.ts';
 import type { StudioState } from './state.ts';
 import { measureText, type TextMetrics } from './text-metrics.ts';
+
+const measured = new WeakMap<SpeakRequestInput, TextMetrics>();
+
+/** A request's text does not change: one pass over it is enough. */
+export function measureRequest(request: SpeakRequestInput): TextMetrics {
+  let metrics = measured.get(request);
+  if (metrics === undefined) {
+    metrics = measureText(request.text);
+    measured.set(request, metrics);
+  }
+  return metrics;
+}
 
 /** Latest results that the rule of thumb learns from. */
 const learnFrom = 8;
@@ -18,7 +31,7 @@ export function learnedPace(state: StudioState, engineId: string, voiceId: strin
     const request = state.jobRequests[job.job_id];
     if (job.state !== 'finished' || job.result === null || request === undefined) continue;
     if (job.engine !== engineId || (voiceId !== undefined && job.result.voice !== voiceId)) continue;
-    const rule = measureText(request.text).seconds;
+    const rule = measureRequest(request).seconds;
     if (rule > 1.5) ratios.push((job.result.seconds * (request.speed ?? 1)) / rule);
   }
   if (ratios.length === 0) return 1;
@@ -59,7 +72,7 @@ export type GeneratePlan =
 export function planGenerate(state: StudioState, maxLength: number): GeneratePlan {
   const engine = selectEngine(state);
   if (state.connection.status === 'lost') return { kind: 'offline' };
-  if (state.draft.text.trim() === '') return { kind: 'no_text' };
+  if (!/\S/.test(state.draft.text)) return { kind: 'no_text' };
   if (state.draft.text.length > maxLength) return { kind: 'too_long', characters: state.draft.text.length };
   if (engine === undefined) return { kind: 'no_engine' };
   if (selectRunningJob(state) !== undefined) return { kind: 'queue', ahead: selectActiveJobs(state).length };

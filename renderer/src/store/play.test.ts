@@ -27,6 +27,24 @@ async function speakOne({ studio, host }: TestStudio, chunks = 2): Promise<strin
 const player = ({ studio }: TestStudio) => studio.store.getState().player;
 const finish = ({ host }: TestStudio, job_id: string) =>
   host.emit('job.finished', { job_id, result: fakeResult() });
+/** A silent WAV file of so many seconds. */
+function wavFile(seconds: number): Uint8Array<ArrayBuffer> {
+  const wav = new Uint8Array(44 + 2 * rate * seconds);
+  const view = new DataView(wav.buffer);
+  for (const [at, text] of [
+    [0, 'RIFF'],
+    [8, 'WAVEfmt '],
+    [36, 'data'],
+  ] as const) {
+    wav.set(new TextEncoder().encode(text), at);
+  }
+  view.setUint32(16, 16, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, rate, true);
+  view.setUint16(34, 16, true);
+  view.setUint32(40, 2 * rate * seconds, true);
+  return wav;
+}
 /** Lets everything that is loaded be heard. */
 async function playOut({ outputs, timers }: TestStudio, seconds = 10): Promise<void> {
   for (let i = 0; i < seconds * 4; i++) {
@@ -101,25 +119,34 @@ describe('playing', () => {
     const { studio, host } = test;
     host.emit('job.queued', fakeJob({ job_id: 'cli', source: 'cli' }));
     host.emit('job.finished', { job_id: 'cli', result: fakeResult() });
-    const wav = new Uint8Array(44 + 2 * rate);
-    const view = new DataView(wav.buffer);
-    for (const [at, text] of [
-      [0, 'RIFF'],
-      [8, 'WAVEfmt '],
-      [36, 'data'],
-    ] as const) {
-      wav.set(new TextEncoder().encode(text), at);
-    }
-    view.setUint32(16, 16, true);
-    view.setUint16(22, 1, true);
-    view.setUint32(24, rate, true);
-    view.setUint16(34, 16, true);
-    view.setUint32(40, 2 * rate, true);
-    host.answers['jobs.wav'] = () => ({ wav });
+    host.answers['jobs.wav'] = () => ({ wav: wavFile(1) });
     await playJob(studio, 'cli');
     await settle();
     expect(player(test)).toMatchObject({ jobId: 'cli', status: 'playing', fetching: false });
     expect(studio.store.getState().jobAudio.cli).toMatchObject({ frames: rate, complete: true });
+  });
+
+  it('fetches the rest when chunks were missed, and keeps what it has when that fails', async () => {
+    const test = await testStudio();
+    const { studio, host } = test;
+    const id = await speakOne(test, 1);
+    host.emit('job.audio', audio(id, 2));
+    finish(test, id);
+    expect(studio.store.getState().jobAudio[id]).toMatchObject({ frames: rate, complete: false });
+    await playOut(test, 3);
+    expect(player(test).status).toBe('ended');
+    host.answers['jobs.wav'] = () => {
+      throw new StudioError('invalid_request', 'Too long for one answer.');
+    };
+    togglePlay(studio);
+    await settle();
+    expect(studio.store.getState().notices).toHaveLength(1);
+    expect(player(test)).toMatchObject({ jobId: id, fetching: false });
+    host.answers['jobs.wav'] = () => ({ wav: wavFile(3) });
+    await playJob(studio, id, 1);
+    expect(studio.store.getState().jobAudio[id]).toMatchObject({ frames: 3 * rate, complete: true });
+    expect(studio.transport.position).toBe(rate);
+    expect(player(test).status).toBe('playing');
   });
 
   it('says why audio cannot be read back', async () => {

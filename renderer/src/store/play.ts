@@ -25,31 +25,45 @@ export function startWhenFree(studio: Studio, jobId: string): void {
   studio.transport.play();
 }
 
-/** Puts a job into the player; reads its audio back from the host when the page no longer holds all of it. */
+/** Puts a job into the player; reads its audio back from the host when the page does not hold all of it. */
 export async function playJob(studio: Studio, jobId: string, atSeconds = 0): Promise<void> {
   setPlayer(studio, { jobId, fetching: false });
   let recording = studio.library.get(jobId);
-  const job = studio.store.getState().jobs[jobId];
-  const running = job !== undefined && !isFinal(job);
-  if (recording === undefined || (recording.gap && !running)) {
-    studio.transport.load(null);
-    setPlayer(studio, { fetching: true });
-    try {
-      const { wav } = await studio.bridge.call('jobs.wav', { job_id: jobId, encoding: 'pcm16' });
-      recording = Recording.fromWav(wav, recording?.marks);
-      studio.library.set(jobId, recording);
-      summarise(studio, jobId, recording);
-    } catch (thrown) {
-      notify(studio, { kind: 'failed', error: toErrorBody(thrown) });
-      if (studio.store.getState().player.jobId === jobId) setPlayer(studio, { jobId: null, fetching: false });
-      return;
-    }
+  if (recording === undefined || (recording.gap && hasEnded(studio, jobId))) {
+    const fetched = await fetchRecording(studio, jobId, recording);
     // Somebody may have chosen another one meanwhile.
     if (studio.store.getState().player.jobId !== jobId) return;
-    setPlayer(studio, { fetching: false });
+    recording = fetched ?? recording;
+    setPlayer(studio, { fetching: false, ...(recording === undefined ? { jobId: null } : {}) });
+    if (recording === undefined) return;
   }
   studio.transport.load(recording, Math.min(recording.frames, Math.round(atSeconds * recording.sampleRate)));
   studio.transport.play();
+}
+
+function hasEnded(studio: Studio, jobId: string): boolean {
+  const job = studio.store.getState().jobs[jobId];
+  return job === undefined || isFinal(job);
+}
+
+/** The whole of a job's audio from the host; undefined, with a notice, when it cannot be had. */
+async function fetchRecording(
+  studio: Studio,
+  jobId: string,
+  known: Recording | undefined,
+): Promise<Recording | undefined> {
+  studio.transport.load(null);
+  setPlayer(studio, { fetching: true });
+  try {
+    const { wav } = await studio.bridge.call('jobs.wav', { job_id: jobId, encoding: 'pcm16' });
+    const recording = Recording.fromWav(wav, known?.marks);
+    studio.library.set(jobId, recording);
+    summarise(studio, jobId, recording);
+    return recording;
+  } catch (thrown) {
+    notify(studio, { kind: 'failed', error: toErrorBody(thrown) });
+    return undefined;
+  }
 }
 
 export function togglePlay(studio: Studio): void {
@@ -67,7 +81,12 @@ export function togglePlay(studio: Studio): void {
     return;
   }
   if (player.jobId !== null) {
-    studio.transport.play();
+    // What ended here may be only the beginning: the link dropped before the rest came.
+    const { jobId } = player;
+    const recording = studio.library.peek(jobId);
+    if (player.status === 'ended' && recording?.gap && hasEnded(studio, jobId)) {
+      void playJob(studio, jobId, recording.seconds);
+    } else studio.transport.play();
     return;
   }
   const latest = [...state.jobOrder]

@@ -1,7 +1,6 @@
 import type { Recording } from '../audio/recording.ts';
-import { learnedPace } from './estimate.ts';
+import { learnedPace, measureRequest } from './estimate.ts';
 import type { Studio } from './studio.ts';
-import { measureText } from './text-metrics.ts';
 
 /** Tells the store what a recording has become. Length is judged only where the whole text and the end are known. */
 export function summarise(studio: Studio, jobId: string, recording: Recording): void {
@@ -11,7 +10,7 @@ export function summarise(studio: Studio, jobId: string, recording: Recording): 
     const expected =
       request === undefined || job?.state !== 'finished'
         ? undefined
-        : (measureText(request.text).seconds * learnedPace(state, job.engine, undefined)) /
+        : (measureRequest(request).seconds * learnedPace(state, job.engine, undefined)) /
           (request.speed ?? 1);
     return {
       jobAudio: {
@@ -26,4 +25,21 @@ export function summarise(studio: Studio, jobId: string, recording: Recording): 
       },
     };
   });
+}
+
+const shortestInterval = 100;
+const due = new WeakMap<Studio, Map<string, number>>();
+
+/** The same while chunks pour in: the first at once, then at most ten times a second. */
+export function summariseSoon(studio: Studio, jobId: string, recording: Recording): void {
+  const timers = due.get(studio) ?? new Map<string, number>();
+  due.set(studio, timers);
+  if (timers.has(jobId)) return;
+  summarise(studio, jobId, recording);
+  const timer = studio.parts.setTimeout(() => {
+    timers.delete(jobId);
+    const told = studio.store.getState().jobAudio[jobId];
+    if (told === undefined || told.frames < recording.frames) summarise(studio, jobId, recording);
+  }, shortestInterval);
+  timers.set(jobId, timer);
 }

@@ -42,7 +42,7 @@ describe('the store follows the host', () => {
   });
 
   it('carries a job from the queue to its end', async () => {
-    const { studio, host } = await testStudio();
+    const { studio, host, timers } = await testStudio();
     editDraft(studio, { text: 'Hello.' });
     await generate(studio);
     expect(selectRunningJob(studio.store.getState())?.job_id).toBe('job-1');
@@ -53,6 +53,9 @@ describe('the store follows the host', () => {
     });
     host.emit('job.audio', audio('job-1', 0));
     host.emit('job.audio', audio('job-1', 100));
+    // The first chunk shows at once, the following at most ten times a second.
+    expect(studio.store.getState().jobAudio['job-1']).toMatchObject({ frames: 100, chunks: 1 });
+    await timers.advance(100);
     expect(studio.store.getState().jobAudio['job-1']).toMatchObject({
       frames: 200,
       chunks: 2,

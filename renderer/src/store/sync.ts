@@ -6,7 +6,7 @@ import { applyOutcome, applyProgress, isFinal, type Outcome, replaceJobs, upsert
 import { startWhenFree } from './play.ts';
 import { applySnapshot } from './runtime.ts';
 import type { Studio } from './studio.ts';
-import { summarise } from './summary.ts';
+import { summarise, summariseSoon } from './summary.ts';
 
 /**
  * Keeps the store equal to the host: listens to its events, and reads everything again after each (re)connection,
@@ -131,7 +131,7 @@ function addChunk(studio: Studio, chunk: AudioChunkEvent): void {
     library.set(chunk.job_id, recording);
   }
   recording.add(chunk);
-  summarise(studio, chunk.job_id, recording);
+  summariseSoon(studio, chunk.job_id, recording);
   startWhenFree(studio, chunk.job_id);
   void studio.transport.pump();
 }

@@ -1,5 +1,5 @@
 import { Square } from 'lucide-react';
-import { useMemo } from 'react';
+import { useDeferredValue, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { maxTextLength } from '../../../../main/contract/speech.ts';
 import { actionKeys } from '../../actions/registry.ts';
@@ -86,7 +86,8 @@ function Outlook() {
   const format = useFormat();
   const text = useStudioState((state) => state.draft.text);
   const kind = useStudioState((state) => planGenerate(state, maxTextLength).kind);
-  const metrics = useMemo(() => measureText(text), [text]);
+  const deferred = useDeferredValue(text);
+  const metrics = useMemo(() => measureText(deferred), [deferred]);
   const seconds = useStudioState((state) => estimate(state, metrics).computeSeconds);
   if (kind === 'no_text') return <p className="text-ink-soft">{t('generate.noText')}</p>;
   if (kind === 'offline') return <p className="text-warning-ink">{t('generate.offline')}</p>;
