@@ -46,8 +46,8 @@ try {
     const file = join(folder, `${id}.wav`);
     const cli = join(root, 'dist', 'main', 'cli.mjs');
     await measure(process.execPath, [cli, 'say', text, '--out', file, '--seed', options.seed, '--json']);
-    const { channels, sampleRate } = await readWavFile(file);
-    clips.push({ samples: channels[0]!, sampleRate });
+    const { samples, sampleRate } = await readWavFile(file);
+    clips.push({ samples: samples[0]!, sampleRate });
     if (process.stderr.isTTY) process.stderr.write(`\r${clips.length} of ${sentences.length} spoken`);
   }
   if (process.stderr.isTTY) process.stderr.write('\n');
