@@ -42,7 +42,7 @@ export class DeviceService {
    * The device that these settings mean, opened.
    * @throws StudioError `device_not_found`, `contradictory_settings`, `backend_missing`.
    */
-  forSettings(settings: Settings): Promise<DeviceBook> {
+  async forSettings(settings: Settings): Promise<DeviceBook> {
     checkContradictions(settings, this.#addon.hostMemory().totalBytes);
     return this.#book(chooseDevice(settings, this.infos()));
   }

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { replay } from '../plan-log.ts';
+import { MiB } from '../policy.ts';
+import { component, repeat, state } from '../testing/states.ts';
+import { planLoad } from './plan.ts';
+import { whatIf, whatIfCurve } from './what-if.ts';
+
+const main = component({ id: 'voice:main', units: repeat(48, [400, 30] as const) });
+const other = component({ id: 'other:main', units: repeat(10, 100), placed: 'all' });
+const now = state({ total: 16_384, foreign: 900, rate: 12_000, components: [main, other] });
+const stages = [{ name: 'main', components: ['voice:main'], workingBytes: 3000 * MiB, passes: 4 }];
+
+describe('what if', () => {
+  it('a limit costs time, and the answer says how much', () => {
+    const free = whatIf(now, stages, {});
+    const limited = whatIf(now, stages, { limitBytes: 8000 * MiB });
+    expect(free.residentBytes).toBe(27 * 400 * MiB);
+    expect(limited.residentBytes).toBeLessThan(free.residentBytes);
+    expect(limited.totalMs! - limited.residentBytes / now.device.copyRate!).toBeGreaterThan(
+      free.totalMs! - free.residentBytes / now.device.copyRate!,
+    );
+    expect(limited.reasons.length).toBeGreaterThan(0);
+  });
+
+  it('mode none streams everything; mode high keeps everything and says that it does not fit', () => {
+    expect(whatIf(now, stages, { mode: 'none' })).toMatchObject({
+      residentBytes: 0,
+      streamedBytes: 48 * 400 * MiB,
+    });
+    const high = whatIf(now, stages, { mode: 'high' });
+    expect(high.streamedBytes).toBe(0);
+    expect(high.overBudgetBytes).toBeGreaterThan(0);
+  });
+
+  it('more memory is never slower along the slider', () => {
+    const curve = whatIfCurve(now, stages, { fromBytes: 1000 * MiB, toBytes: 16_384 * MiB, steps: 60 });
+    expect(curve).toHaveLength(60);
+    const passTimes = curve
+      .filter(({ answer }) => answer.overBudgetBytes === 0)
+      .map(({ answer }) => (answer.totalMs! - answer.residentBytes / now.device.copyRate!) / 4);
+    expect(passTimes.length).toBeGreaterThan(40);
+    for (const [index, time] of passTimes.entries()) {
+      if (index > 0) expect(time).toBeLessThanOrEqual(passTimes[index - 1]! * 1.01);
+    }
+  });
+
+  it('asks nothing of the world: the state is as before, and an exported decision can be made again', () => {
+    const copy = JSON.parse(JSON.stringify(now));
+    whatIf(now, stages, { pinned: ['other'], limitBytes: 5000 * MiB });
+    expect(JSON.parse(JSON.stringify(now))).toEqual(copy);
+    const exported = JSON.parse(JSON.stringify([{ state: now, request: stages[0] }]));
+    expect(replay(exported)[0]).toEqual(planLoad(now, stages[0]!));
+  });
+});
