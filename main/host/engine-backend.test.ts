@@ -117,8 +117,11 @@ describe('the built-in voice behind the host', () => {
   });
 
   it('gives the same bytes on a simulated card on which its units stream', async () => {
-    const plain = await speak({});
-    const small = await speak({ settings: { 'compute.simulate_vram_mb': 16, 'compute.vram_mode': 'none' } });
+    const plain = await speak({ text: '0' });
+    const small = await speak({
+      text: '0',
+      settings: { 'compute.simulate_vram_mb': 16, 'compute.vram_mode': 'none' },
+    });
     expect(small.result.meta.memory.device).toBe('Simulated0');
     expect(small.result.meta.memory.streamed_mb).toBeGreaterThan(0);
     expect(small.bytes.equals(plain.bytes)).toBe(true);
