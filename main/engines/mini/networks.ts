@@ -9,9 +9,15 @@ import { framePositions } from './durations.ts';
 import type { MiniVocoder } from './vocoder.ts';
 import { receptiveFields, type Window, windowsOf } from './windows.ts';
 
-/** Longest passes, surroundings included: about 25 s of phones and 5.5 s of frames. They bound the working memory. */
-const longestPhones = 256;
-const longestFrames = 512;
+/** Longest passes, surroundings included: they bound the working memory. */
+export interface Longest {
+  phones: number;
+  frames: number;
+}
+
+/** About 25 s of phones and 5.5 s of frames. */
+const defaultLongest: Longest = { phones: 256, frames: 512 };
+
 /** Lengths are padded to multiples of these, so that a few graphs serve all sentences. */
 const phoneStep = 16;
 const frameStep = 32;
@@ -45,18 +51,19 @@ export class MiniNetworks {
     config: MiniConfig,
     readonly acoustic: ModelHandle,
     readonly vocoder: ModelHandle,
+    private readonly longest: Longest = defaultLongest,
   ) {
     this.#config = config;
     this.#acoustic = acoustic.module as MiniAcoustic;
     this.#vocoder = vocoder.module as MiniVocoder;
-    const { kind, simulated, isHost } = book.device;
-    this.#tiny = !isHost && book.device.memory().totalBytes < tinyDevice;
+    this.#tiny = !book.device.isHost && book.device.memory().totalBytes < tinyDevice;
     this.#graphs = new GraphCache(addon, book.device, {
       arena: book.arena,
       maxGraphs: 32,
       maxBytes: 2 ** 26,
-      // On the processor it costs next to nothing and makes results a hundred times more exact.
-      widenWeights: kind === 'cpu' || simulated,
+      // It costs next to nothing here, and makes results a hundred times more exact on the processor (which rounds
+      // activations to half precision beside half-precision weights), ten times on Vulkan (which sums in it).
+      widenWeights: true,
     });
     this.#context = receptiveFields(config);
   }
@@ -64,14 +71,14 @@ export class MiniNetworks {
   /** Working memory in bytes of the acoustic stage for this many phones, if they become this many frames. */
   acousticBytes(phones: number, frames: number): number {
     return Math.max(
-      this.#passBytes('encode', padded(Math.min(phones, longestPhones), phoneStep)),
-      this.#passBytes('decode', padded(Math.min(frames, longestFrames), frameStep)),
+      this.#passBytes('encode', padded(Math.min(phones, this.longest.phones), phoneStep)),
+      this.#passBytes('decode', padded(Math.min(frames, this.longest.frames), frameStep)),
     );
   }
 
   /** Working memory in bytes of the vocoder stage. */
   vocoderBytes(frames: number): number {
-    return this.#passBytes('vocode', padded(Math.min(frames, longestFrames), frameStep));
+    return this.#passBytes('vocode', padded(Math.min(frames, this.longest.frames), frameStep));
   }
 
   /** @param ids phones; @param wordStarts 1 at the first phone of each word; both `[phones]` */
@@ -79,7 +86,7 @@ export class MiniNetworks {
     const { dim } = this.#config.acoustic;
     const encoder = new Float32Array(ids.length * dim);
     const logDurations = new Float32Array(ids.length);
-    for (const window of windowsOf(ids.length, longestPhones, this.#context.encoder)) {
+    for (const window of windowsOf(ids.length, this.longest.phones, this.#context.encoder)) {
       const length = padded(window.to - window.from, phoneStep);
       const cut = (values: Int32Array) =>
         stretch(values.subarray(window.from, window.to), new Int32Array(length));
@@ -106,7 +113,7 @@ export class MiniNetworks {
     const { phone, features } = framePositions(frames);
     const total = phone.length;
     const out = new Float32Array(total * channels);
-    for (const window of windowsOf(total, longestFrames, this.#context.decoder)) {
+    for (const window of windowsOf(total, this.longest.frames, this.#context.decoder)) {
       const length = padded(window.to - window.from, frameStep);
       const rows = new Float32Array(length * dim);
       for (let t = window.from; t < window.to; t++) {
@@ -126,7 +133,7 @@ export class MiniNetworks {
 
   /** The windows in which `vocode` takes an utterance of this many frames. */
   vocoderWindows(frames: number): Window[] {
-    return windowsOf(frames, longestFrames, this.#context.vocoder);
+    return windowsOf(frames, this.longest.frames, this.#context.vocoder);
   }
 
   /**

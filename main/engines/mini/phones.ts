@@ -3,7 +3,9 @@
  * (MODEL_CARD.md, "What the model expects"): one `pau` at each end, one for each mark of punctuation between words,
  * little words as the training data had them.
  */
+
 import { englishG2p, type G2p, type SpokenMark, type SpokenWord } from '../../text/g2p/g2p.ts';
+import { valueBetween } from '../../text/pieces.ts';
 
 /** What this module reads of phones.json. */
 export interface PhoneTable {
@@ -35,7 +37,7 @@ export interface Utterance {
 }
 
 /** The training utterances lasted up to 8.2 s at 11.2 phones a second. */
-export const maxPhones = 96;
+const maxPhones = 96;
 
 /** As Festival said them in the training data. */
 const littleWords: Record<string, string> = {
@@ -215,11 +217,19 @@ function bestCut(units: readonly Unit[], from: number, rest: number): number {
   for (let i = from; i < units.length; i++) {
     length += units[i]!.length;
     if (length > maxPhones && i > from) break;
-    const score = (units[i]!.word ? 0 : 0.5) - Math.abs(length - target) / target;
+    const score = valueAfter(units, i) - Math.abs(length - target) / target;
     if (score > bestScore) {
       best = i + 1;
       bestScore = score;
     }
   }
   return best;
+}
+
+/** How good a cut after a unit is. */
+function valueAfter(units: readonly Unit[], at: number): number {
+  const here = units[at]!.word;
+  const next = units[at + 1]?.word;
+  if (!here) return 0.5;
+  return next ? valueBetween(here.text, next.text) : 0;
 }

@@ -9,6 +9,9 @@ import type { MiniNetworks } from '../networks.ts';
 import type { TextReader, Utterance } from '../utterances.ts';
 import { type Golden, readGoldens, voiceFolder } from './golden.ts';
 
+// ggml passes over Vulkan devices that run on the processor unless they are named before it starts.
+process.env.GGML_VK_VISIBLE_DEVICES ??= '0';
+
 export const addon = loadAddon();
 
 /** A runtime with the built-in voice as its only model. */
