@@ -21,6 +21,7 @@ export function createI18n(language: Language): i18n {
     // React escapes; catalogues are part of the bundle, so everything is there at once.
     interpolation: { escapeValue: false },
     initAsync: false,
+    showSupportNotice: false,
     returnNull: false,
   });
   return instance;
