@@ -113,13 +113,13 @@ size_t Streamer::Pass::nextUse(size_t index, size_t from) const {
     return std::numeric_limits<size_t>::max() - 1;
 }
 
-/** The slot whose unit is wanted last, if later than use `position`. */
-std::optional<size_t> Streamer::Pass::victim(size_t position, std::optional<size_t> keep) const {
+/** The slot whose unit is wanted last from use `from` on, if later than use `position`. */
+std::optional<size_t> Streamer::Pass::victim(size_t position, size_t from, std::optional<size_t> keep) const {
     std::optional<size_t> best;
     size_t latest = position;
     for (size_t i = 0; i < streamer_.slots_.size(); ++i) {
         if (i == keep) continue;
-        const size_t next = nextUse(i, position);
+        const size_t next = nextUse(i, from);
         if (next > latest) {
             latest = next;
             best = i;
@@ -151,7 +151,7 @@ Streamer::Pass::Place Streamer::Pass::acquire(size_t position) {
     std::optional<size_t> index = find(position);
     const bool onTheSpot = !index;
     if (onTheSpot) {
-        index = victim(position, std::nullopt);
+        index = victim(position, position, std::nullopt);
         load(*index, position);
     }
     Slot& slot = streamer_.slots_[*index];
@@ -178,7 +178,7 @@ void Streamer::Pass::prefetch(size_t position) {
     const size_t last = std::min(order_.size(), position + streamer_.slots_.size());
     for (size_t next = position + 1; next < last; ++next) {
         if (find(next)) continue;
-        const std::optional<size_t> slot = victim(next, running_);
+        const std::optional<size_t> slot = victim(next, position + 1, running_);
         if (!slot) return;
         load(*slot, next);
     }

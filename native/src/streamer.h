@@ -82,7 +82,7 @@ class Streamer {
       private:
         size_t nextUse(size_t slot, size_t from) const;
         std::optional<size_t> find(size_t position) const;
-        std::optional<size_t> victim(size_t position, std::optional<size_t> keep) const;
+        std::optional<size_t> victim(size_t position, size_t from, std::optional<size_t> keep) const;
         void load(size_t slot, size_t position);
 
         Streamer& streamer_;
