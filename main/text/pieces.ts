@@ -126,10 +126,16 @@ function valueOfSpace(text: string, chunkStart: number, at: number): number {
   if (last === ',' || last === ')') return 0.5;
   if ('—–(-'.includes(text[next] ?? ' ')) return 0.5;
   const word = /^[a-z']+/.exec(text.slice(next, next + 12).toLowerCase())?.[0] ?? '';
+  return /\d$/.test(before) ? torn : valueBetween(before, word);
+}
+
+const torn = -0.35;
+
+/** How good a break between two words is where there is no mark: best before a conjunction, bad after an article. */
+export function valueBetween(before: string, after: string): number {
   const own = before.toLowerCase();
-  const torn =
-    /\d$/.test(before) || binding.has(own) || titles.has(own.replace(/\.$/, '')) || /^[a-z]\.$/.test(own);
-  if (torn) return -0.35;
-  if (conjunctions.has(word)) return 0.25;
-  return prepositions.has(word) ? 0.15 : 0;
+  if (binding.has(own) || titles.has(own.replace(/\.$/, '')) || /^[a-z]\.$/.test(own)) return torn;
+  const next = after.toLowerCase();
+  if (conjunctions.has(next)) return 0.25;
+  return prepositions.has(next) ? 0.15 : 0;
 }

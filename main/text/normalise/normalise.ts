@@ -100,7 +100,11 @@ export function normaliseTokens(text: string, options: NormaliseOptions = {}): S
       if (token === '') continue;
       const place = { start: offset + start, end: offset + end };
       if (/^[,;:.?!…]$/.test(token)) pushMark(out, { kind: 'mark', text: token, ...place });
-      else out.push({ kind: /^[A-Z](?:'s)?$/.test(token) ? 'letter' : 'word', text: token, ...place });
+      else {
+        const plain = foldWord(token);
+        if (plain === '') continue;
+        out.push({ kind: /^[A-Z](?:'s)?$/.test(plain) ? 'letter' : 'word', text: plain, ...place });
+      }
     }
   };
 
@@ -119,6 +123,13 @@ export function normaliseTokens(text: string, options: NormaliseOptions = {}): S
       out.push({ kind: 'word', text: plain[0], start: offset + at, end: offset + at + plain[0].length });
       context.before = plain[0];
       at += plain[0].length;
+      continue;
+    }
+    const mark = plainMark(folded, at);
+    if (mark !== undefined) {
+      if (mark !== '') pushMark(out, { kind: 'mark', text: mark, start: offset + at, end: offset + at + 1 });
+      if (mark !== '' && mark !== ':') context.before = '';
+      at++;
       continue;
     }
     const found = applyRules(context, at);
@@ -147,6 +158,14 @@ export function normalise(text: string, options: NormaliseOptions = {}): string 
   for (const { kind, text: token } of normaliseTokens(text, options))
     line += kind === 'mark' || line === '' ? token : ` ${token}`;
   return line;
+}
+
+/** Marks that need no rule: before a space, or quotation marks, which are silent. */
+function plainMark(text: string, at: number): string | undefined {
+  const char = text[at]!;
+  if (char === '"') return '';
+  if (!',;:!?'.includes(char) || !isSpace(text.charCodeAt(at + 1))) return undefined;
+  return char;
 }
 
 function applyRules(context: Context, at: number) {

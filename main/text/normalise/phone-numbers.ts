@@ -37,7 +37,7 @@ export const phoneRules: readonly Rule[] = [
   // 4111 1111 1111 1111 and 078-05-1120
   rule(`\\d{4}[ -]\\d{4}[ -]\\d{4}[ -]\\d{4}${tokenEnd}`, 'u', (m) =>
     // Four years in a row are no card.
-    m[0].split(/[ -]/).every((group) => /^(?:1\d|20)/.test(group)) ? undefined : groups(m[0]),
+    m[0].split(/[ -]/).every((group) => /^(?:1\d|2[01])/.test(group)) ? undefined : groups(m[0]),
   ),
   rule(`\\d{3}-\\d{2}-\\d{4}${tokenEnd}`, 'u', (m) => groups(m[0])),
   // 555-1234

@@ -141,7 +141,7 @@ export const unitRules: readonly Rule[] = [
   ),
   rule(`(${number})′`, 'u', (m) => `${plainNumber(m[1]!)} ${isOne(m[1]!) ? 'foot' : 'feet'}`),
   rule(`(${number})(″|")(?![\\p{L}\\p{N}])`, 'u', (m, context) => {
-    const opened = context.text.slice(Math.max(0, m.index - 2000), m.index).split('"').length % 2 === 0;
+    const opened = context.text.slice(Math.max(0, m.index - 300), m.index).split('"').length % 2 === 0;
     return m[2] === '"' && opened ? undefined : `${plainNumber(m[1]!)} ${isOne(m[1]!) ? 'inch' : 'inches'}`;
   }),
   // 40° 26' N is rare; 20 °C, 5 m², 60 km/h, 3-5 km
