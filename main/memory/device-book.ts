@@ -3,7 +3,7 @@ import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { joinSlots } from './planner/slots.ts';
 import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
-import { MiB } from './policy.ts';
+import { MiB, type VramPolicy } from './policy.ts';
 
 /** A stage that runs now: what it holds on a device. */
 export interface ActiveStage {
@@ -25,7 +25,7 @@ export interface DeviceCache {
   drop(): void;
 }
 
-/** Weights may take at most this share of a device, whatever the reserve setting says of a small one. */
+/** The reserve for others is at most one part in four: on a small device the default would be all of it. */
 const maxReserveShare = 4;
 
 /** What the manager knows of one device: the device, its scratch memory, who runs there. */
@@ -81,9 +81,10 @@ export class DeviceBook {
     return this.#streamer;
   }
 
-  /** The reserve of the settings, at most a quarter of the device. */
-  reserveBytes(setting: number): number {
-    return Math.min(setting, Math.floor(this.device.memory().totalBytes / maxReserveShare));
+  /** The reserve of the settings, at most a quarter of what we may use of the device. */
+  reserveBytes({ reserveBytes, limitBytes }: Pick<VramPolicy, 'reserveBytes' | 'limitBytes'>): number {
+    const usable = Math.min(this.device.memory().totalBytes, limitBytes ?? Number.POSITIVE_INFINITY);
+    return Math.min(reserveBytes, Math.floor(usable / maxReserveShare));
   }
 
   /** Uploads in bytes per millisecond; null before a few MiB have been measured. */

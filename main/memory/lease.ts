@@ -44,7 +44,7 @@ export class DesktopLease {
   /** Bytes by which the reserve for others is used up, not counting what our caches could give. */
   #shortOf(book: DeviceBook): number {
     const { freeBytes } = book.device.memory();
-    return book.reserveBytes(this.#manager.policy.reserveBytes) - freeBytes;
+    return book.reserveBytes(this.#manager.policy) - freeBytes;
   }
 
   async #yield(book: DeviceBook): Promise<void> {

@@ -21,7 +21,7 @@ export function plannerState(book: DeviceBook, policy: VramPolicy, sources: Stat
     components,
     policy: {
       mode: resolveMode(policy.mode, book.unified),
-      reserveBytes: book.reserveBytes(policy.reserveBytes),
+      reserveBytes: book.reserveBytes(policy),
       limitBytes: policy.limitBytes,
       asyncOffload: policy.asyncOffload,
       residency: policy.residency,

@@ -3,7 +3,7 @@ import { runtimeSnapshotSchema } from '../contract/runtime.ts';
 import { defaultSettings, type Settings } from '../contract/settings.ts';
 import { MiB } from '../memory/policy.ts';
 import { type FakeComponent, type FakeDevice, fakeComponent } from '../memory/testing/fake-device.ts';
-import type { ModelSource } from './loaded-models.ts';
+import type { ModelLoadContext, ModelSource } from './loaded-models.ts';
 import { RuntimeService } from './runtime-service.ts';
 import { FakeAddon } from './testing/fake-addon.ts';
 
@@ -63,7 +63,10 @@ describe('loaded models', () => {
     const source = model('a', { delayMs: 10 });
     const counted = {
       ...source,
-      load: (context: Parameters<typeof source.load>[0]) => (loads++, source.load(context)),
+      load: (context: ModelLoadContext) => {
+        loads++;
+        return source.load(context);
+      },
     };
     const leases = await Promise.all([1, 2, 3].map(() => runtime.acquire(counted, book)));
     expect(loads).toBe(1);

@@ -96,7 +96,7 @@ function deviceSnapshot(
     free_bytes: free,
     held,
     others_bytes: Math.max(0, total - free - own),
-    reserve_bytes: onHost ? 0 : (book?.reserveBytes(policy.reserveBytes) ?? policy.reserveBytes),
+    reserve_bytes: onHost ? 0 : (book?.reserveBytes(policy) ?? policy.reserveBytes),
   };
 }
 
@@ -163,7 +163,7 @@ function policySnapshot({ settings, policy, devices, models }: SnapshotSources):
     'compute.device': settings['compute.device'],
     'compute.vram_mode': book === undefined ? policy.mode : resolveMode(policy.mode, book.unified),
     'compute.vram_reserve_mb': mb(
-      book === undefined ? policy.reserveBytes : book.reserveBytes(policy.reserveBytes),
+      book === undefined ? policy.reserveBytes : book.reserveBytes(policy),
     ),
     'compute.vram_limit_mb': settings['compute.vram_limit_mb'],
     'compute.ram_reserve_mb': mb(policy.ramReserveBytes),
