@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { doctorReportSchema } from './doctor.ts';
 import { errorSchema } from './errors.ts';
 import { engineInfoSchema, runtimeSnapshotSchema } from './runtime.ts';
 import { settingsPatchSchema, settingsSchema } from './settings.ts';
@@ -9,6 +10,7 @@ import {
   speakRequestSchema,
   speakResultSchema,
 } from './speech.ts';
+import { verifyReportSchema, verifyRequestSchema, verifyRunSchema } from './verify.ts';
 
 const empty = z.strictObject({});
 const jobId = z.strictObject({ job_id: z.string() });
@@ -57,6 +59,10 @@ export const calls = {
     request: z.strictObject({ model: z.string(), pinned: z.boolean() }),
     response: runtimeSnapshotSchema,
   },
+  /** Runs one request in every way that memory can be managed and compares the samples; each run is an event. */
+  'verify.run': { request: verifyRequestSchema, response: verifyReportSchema },
+  /** What works here and what does not; computes on every device. */
+  'doctor.run': { request: empty, response: doctorReportSchema },
   'settings.get': { request: empty, response: settingsSchema },
   'settings.set': { request: z.strictObject({ patch: settingsPatchSchema }), response: settingsSchema },
 } as const;
@@ -77,6 +83,7 @@ export const events = {
   'job.finished': z.object({ job_id: z.string(), result: speakResultSchema }),
   'job.failed': z.object({ job_id: z.string(), error: errorSchema }),
   'job.cancelled': z.object({ job_id: z.string() }),
+  'verify.run': verifyRunSchema,
   'log.line': z.object({ at: z.number(), level: z.enum(['info', 'warning', 'error']), message: z.string() }),
 } as const;
 

@@ -1,4 +1,13 @@
-import type { EngineInfo, MemoryReport, RuntimeSnapshot, Settings, SpeakRequest } from '../contract/index.ts';
+import type {
+  EngineInfo,
+  ErrorBody,
+  MemoryReport,
+  RuntimeSnapshot,
+  SelfTest,
+  Settings,
+  SpeakRequest,
+  VerifyRun,
+} from '../contract/index.ts';
 
 /** One request with nothing left to decide: voice and seed are chosen, settings merged and checked. */
 export interface SpeechTask extends Omit<SpeakRequest, 'settings' | 'source'> {
@@ -35,6 +44,24 @@ export interface SpeechOutcome {
   warnings: string[];
 }
 
+/** A verification with nothing left to decide. */
+export interface VerifyTask {
+  engines: string[];
+  settings: Settings;
+  /** Keys of `settings` that this verification asked for. */
+  asked: string[];
+  text: string | undefined;
+}
+
+/** What came of loading an engine that is installed; null where it did. */
+export interface EngineTrial {
+  engine: string;
+  name: string;
+  bytes: number;
+  seconds: number;
+  error: ErrorBody | null;
+}
+
 /** Jobs of one queue share a device: at most `slots` of them run at once. */
 export interface DeviceQueue {
   id: string;
@@ -54,6 +81,12 @@ export interface SpeechBackend {
   queueFor(engine: string, settings: Settings): DeviceQueue;
   /** Ends early, by an error with code `cancelled` or by itself, once the signal is aborted. */
   speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void>;
+  /** Rejects with `cancelled` when the backend closes on the way. */
+  verify(task: VerifyTask, onRun: (run: VerifyRun) => void): Promise<VerifyRun[]>;
+  /** Loads every built-in engine on the processor. */
+  tryEngines(): Promise<EngineTrial[]>;
+  /** Known answers on every device. */
+  selfTest(): Promise<SelfTest[]>;
   view(): RuntimeView;
   /** Called whenever `view()` would differ. */
   onChange(listener: () => void): void;

@@ -1,23 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import type { Addon } from '../../native/addon.ts';
-import { type EngineInfo, type Settings, StudioError } from '../contract/index.ts';
-import type { AudioChunk, Engine, EngineDefinition } from '../engines/engine.ts';
+import {
+  type EngineInfo,
+  type SelfTest,
+  type Settings,
+  StudioError,
+  type VerifyRun,
+} from '../contract/index.ts';
+import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { chooseDevice } from '../runtime/device-service.ts';
-import type { Lease, ModelSource, RequestContext, RuntimeService } from '../runtime/index.ts';
+import { type ModelSource, RuntimeService } from '../runtime/index.ts';
+import { selfTest } from '../runtime/verify/self-test.ts';
 import type {
   DeviceQueue,
+  EngineTrial,
   RuntimeView,
   SpeechBackend,
   SpeechContext,
   SpeechOutcome,
   SpeechTask,
   SpokenChunk,
+  VerifyTask,
 } from './backend.ts';
+import { toErrorBody } from './failures.ts';
+import { verifyEngines } from './verify-engines.ts';
+import { voiced } from './voiced.ts';
 
 /** The real thing: engines of the registry on devices and memory of the runtime. */
 export class EngineBackend implements SpeechBackend {
   readonly ggmlVersion: string;
   readonly #addon: Addon;
+  readonly #closing = new AbortController();
+  /** One verification at a time: each measures, and each takes the memory that it needs. */
+  #verifying: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly runtime: RuntimeService,
@@ -52,7 +67,9 @@ export class EngineBackend implements SpeechBackend {
           onProgress: (progress) => context.progress(progress),
         });
         Object.assign(request.applied, { speed: task.speed, pitch: task.pitch });
-        for await (const { samples, text } of voiced(lease, task, request)) yield { samples, text };
+        const { text: said, voice, seed, speed, pitch } = task;
+        const wanted = { text: said, voice, seed, speed, pitch };
+        for await (const { samples, text } of voiced(lease, wanted, request)) yield { samples, text };
         return { applied: request.applied, memory: request.report(), warnings: request.warnings };
       } finally {
         lease.release();
@@ -61,6 +78,61 @@ export class EngineBackend implements SpeechBackend {
       if (isOutOfMemory(error)) await this.runtime.releaseAfterOom();
       throw error;
     }
+  }
+
+  verify(
+    { engines, settings, asked, text }: VerifyTask,
+    onRun: (run: VerifyRun) => void,
+  ): Promise<VerifyRun[]> {
+    const definitions = this.definitions.filter(({ id }) => engines.includes(id));
+    const begin = async (): Promise<VerifyRun[]> => {
+      // The models of a verification are its own: what nobody uses makes room for them.
+      await this.runtime.releaseAfterOom();
+      const signal = this.#closing.signal;
+      return verifyEngines({ addon: this.#addon, definitions, settings, asked, text, signal, onRun });
+    };
+    const result = this.#verifying.then(begin, begin);
+    this.#verifying = result.catch(() => {});
+    return result;
+  }
+
+  async tryEngines(): Promise<EngineTrial[]> {
+    const settings = {
+      ...this.runtime.settings,
+      'compute.device': 'CPU',
+      'compute.simulate_vram_mb': null,
+      'compute.vram_limit_mb': null,
+    };
+    const trials: EngineTrial[] = [];
+    for (const definition of this.definitions) {
+      const info = definition.info();
+      if (!info.built_in) continue;
+      const start = performance.now();
+      const trial = { engine: info.id, name: info.name, bytes: info.size_bytes };
+      try {
+        // A runtime of its own: a model that is loaded already would prove nothing, and must not move.
+        const own = await RuntimeService.open({ addon: this.#addon, settings, cacheFolder: null });
+        try {
+          const source = definition.model(this.#addon, info.voices[0]?.id ?? '');
+          (await own.acquire(source, await own.deviceFor(), this.#closing.signal)).release();
+        } finally {
+          await own.close();
+        }
+        trials.push({ ...trial, seconds: (performance.now() - start) / 1000, error: null });
+      } catch (error) {
+        trials.push({ ...trial, seconds: 0, error: toErrorBody(error) });
+      }
+    }
+    return trials;
+  }
+
+  async selfTest(): Promise<SelfTest[]> {
+    const tests: SelfTest[] = [];
+    for (const info of this.#addon.devices()) {
+      this.#closing.signal.throwIfAborted();
+      tests.push(await selfTest(this.#addon, info, toErrorBody));
+    }
+    return tests;
   }
 
   view(): RuntimeView {
@@ -90,8 +162,10 @@ export class EngineBackend implements SpeechBackend {
     return this.runtime.configure(settings);
   }
 
-  close(): Promise<void> {
-    return this.runtime.close();
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#verifying;
+    await this.runtime.close();
   }
 
   #model(engine: string, voice: string): ModelSource<Engine> {
@@ -118,16 +192,6 @@ export class EngineBackend implements SpeechBackend {
       },
     );
   }
-}
-
-/** An engine without stages gets all its components for the whole request. */
-function voiced(lease: Lease<Engine>, task: SpeechTask, request: RequestContext): AsyncIterable<AudioChunk> {
-  const engine = lease.value;
-  const { text, voice, seed, speed, pitch } = task;
-  const wanted = { text, voice, seed, speed, pitch };
-  if (engine.phased) return engine.speak(wanted, request);
-  const memory = engine.memoryRequired(wanted);
-  return request.use([...lease.handles], memory, () => engine.speak(wanted, request), { name: engine.id });
 }
 
 function isOutOfMemory(error: unknown): boolean {

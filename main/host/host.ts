@@ -12,10 +12,11 @@ import { nearest } from '../settings/nearest.ts';
 import { isSettingKey } from '../settings/resolve.ts';
 import { SettingsStore } from '../settings/store.ts';
 import type { SpeechBackend } from './backend.ts';
+import { diagnose } from './doctor/doctor.ts';
 import { badRequest, toErrorBody } from './failures.ts';
 import { type Emit, JobQueue } from './job-queue.ts';
 import type { HostOptions } from './protocol.ts';
-import { resolveSpeech } from './speech-request.ts';
+import { resolveSpeech, resolveVerify } from './speech-request.ts';
 import { Throttle } from './throttle.ts';
 
 export type Handlers = { [N in CallName]: (request: CallRequest<N>) => Promise<CallResponse<N>> };
@@ -191,6 +192,19 @@ export class Host {
         await this.#keepPin(model, pinned);
         return this.#snapshot(parts);
       },
+      'verify.run': async (request) => {
+        const { backend } = await this.#open();
+        const task = resolveVerify(request, backend.engines(), this.settings.get());
+        const runs = await backend.verify(task, (run) => this.emit('verify.run', run));
+        return { ok: runs.every(({ ok }) => ok), runs };
+      },
+      'doctor.run': () =>
+        diagnose({
+          settings: this.settings,
+          configFolder: this.options.configFolder,
+          cacheFolder: this.options.cacheFolder,
+          open: async () => (await this.#open()).backend,
+        }),
       'settings.get': async () => this.settings.get(),
       'settings.set': async ({ patch }) => this.settings.set(patch),
     };

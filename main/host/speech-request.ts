@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
-import type { EngineInfo, Settings, SpeakRequest } from '../contract/index.ts';
+import type { EngineInfo, Settings, SpeakRequest, VerifyRequest } from '../contract/index.ts';
 import { StudioError } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
 import { effectiveSettings } from '../settings/resolve.ts';
-import type { SpeechTask } from './backend.ts';
+import type { SpeechTask, VerifyTask } from './backend.ts';
 
 /** Everything about a request that can be decided without computing: a bad one is refused before it is queued. */
 export function resolveSpeech(request: SpeakRequest, engines: EngineInfo[], settings: Settings): SpeechTask {
@@ -20,6 +20,19 @@ export function resolveSpeech(request: SpeakRequest, engines: EngineInfo[], sett
     speed: request.speed,
     pitch: request.pitch,
     settings: effectiveSettings(settings, request.settings),
+  };
+}
+
+/** The same for a verification. */
+export function resolveVerify(request: VerifyRequest, engines: EngineInfo[], settings: Settings): VerifyTask {
+  const { engine, text } = request;
+  const chosen = engine === 'all' ? engines : [findEngine(engine, engines)];
+  if (text !== undefined) checkText(text);
+  return {
+    engines: chosen.map(({ id }) => id),
+    settings: effectiveSettings(settings, request.settings),
+    asked: Object.keys(request.settings),
+    text,
   };
 }
 

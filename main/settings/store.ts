@@ -45,6 +45,12 @@ export class SettingsStore {
     return { ...this.#loaded.settings };
   }
 
+  /** What is wrong with the file, in words: what was warned of since it was opened. */
+  get problems(): string[] {
+    this.get();
+    return [...this.#warned];
+  }
+
   onChange(listener: (settings: Settings) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

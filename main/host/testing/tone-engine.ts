@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineInfo, ModelSnapshot, Settings } from '../../contract/index.ts';
+import type { EngineInfo, ModelSnapshot, SelfTest, Settings, VerifyRun } from '../../contract/index.ts';
 import { StudioError } from '../../contract/index.ts';
 import type {
   DeviceQueue,
+  EngineTrial,
   RuntimeView,
   SpeechBackend,
   SpeechContext,
   SpeechOutcome,
   SpeechTask,
   SpokenChunk,
+  VerifyTask,
 } from '../backend.ts';
 
 const sampleRate = 16_000;
@@ -45,6 +47,31 @@ export function toneOf(
   return samples;
 }
 
+function toneRun(engine: string, run: 'plain' | 'streamed'): VerifyRun {
+  const plain = run === 'plain';
+  const differs = !plain && engine === 'hum';
+  return {
+    engine,
+    run,
+    stage: null,
+    device: plain ? 'CPU' : 'Simulated0',
+    device_mb: plain ? null : 4,
+    streamed_mb: plain ? 0 : 4,
+    resident_mb: plain ? 4 : 0,
+    seconds: 0.01,
+    retries: 0,
+    samples: 1000,
+    against: plain ? null : 'CPU plain',
+    identical: plain ? null : !differs,
+    first_difference: differs ? 123 : null,
+    differing_samples: differs ? 1 : 0,
+    largest_difference: plain ? null : differs ? 0.25 : 0,
+    tolerance: 0,
+    ok: !differs,
+    error: null,
+  };
+}
+
 function* sentences(text: string): Generator<string> {
   for (const match of text.matchAll(/[^.!?]+[.!?]*\s*/g)) yield match[0].trim();
 }
@@ -58,6 +85,7 @@ export class ToneBackend implements SpeechBackend {
   #listener: () => void = () => {};
   #model: ToneModel | null = null;
   #pinned = false;
+  readonly #closing = new AbortController();
   settings: Settings | null = null;
 
   engines(): EngineInfo[] {
@@ -163,6 +191,24 @@ export class ToneBackend implements SpeechBackend {
     }
   }
 
+  /** `tone` is the same everywhere; `hum` differs at one sample on the simulated device. */
+  async verify(task: VerifyTask, onRun: (run: VerifyRun) => void): Promise<VerifyRun[]> {
+    if (task.text === 'stall') await sleep(600_000, undefined, { signal: this.#closing.signal });
+    const runs = task.engines.flatMap((engine) => [toneRun(engine, 'plain'), toneRun(engine, 'streamed')]);
+    for (const run of runs) onRun(run);
+    return runs;
+  }
+
+  async tryEngines(): Promise<EngineTrial[]> {
+    return [{ engine: 'tone', name: 'Tone', bytes: sizeBytes, seconds: 0, error: null }];
+  }
+
+  async selfTest(): Promise<SelfTest[]> {
+    const passed = this.settings?.['compute.vram_mode'] !== 'high';
+    const numbers = { largest_difference: passed ? 0 : 0.5, identical: null, copy_mb_per_second: null };
+    return [{ device: 'CPU', passed, ...numbers, seconds: 0, error: null }];
+  }
+
   view(): RuntimeView {
     const loaded = this.#model && this.#model.state !== 'loading' ? sizeBytes : 0;
     const held = { weights: loaded, slots: 0, compute: 0, io: 0, state: 0 };
@@ -237,6 +283,7 @@ export class ToneBackend implements SpeechBackend {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#model = null;
   }
 

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { errorSchema } from './errors.ts';
+
+/** Known answers on one device: placed and streamed weights, and how fast both were. */
+export const selfTestSchema = z.object({
+  device: z.string(),
+  passed: z.boolean(),
+  /** Largest difference from the answer in double precision, relative to the answer's largest value. */
+  largest_difference: z.number().nullable(),
+  /** Placed and streamed weights gave the same bits; null where nothing streams. */
+  identical: z.boolean().nullable(),
+  seconds: z.number(),
+  /** Uploads, MiB per second; null where weights are used where they lie. */
+  copy_mb_per_second: z.number().nullable(),
+  error: errorSchema.nullable(),
+});
+export type SelfTest = z.infer<typeof selfTestSchema>;
+
+/** What the doctor can say; each language has a sentence for each, and for what to do about it. */
+export const findingIds = [
+  'core_ok',
+  'core_broken',
+  'engine_ok',
+  'engine_broken',
+  'settings_ok',
+  'settings_problem',
+  'settings_device_missing',
+  'settings_allocator',
+  'settings_simulated',
+  'folder_ok',
+  'folder_unwritable',
+  'ram_ok',
+  'ram_short',
+  'device_used',
+  'device_unused',
+  'device_full',
+  'no_graphics',
+  'self_test_ok',
+  'self_test_wrong',
+  'self_test_failed',
+] as const;
+export type FindingId = (typeof findingIds)[number];
+
+export const findingSchema = z.object({
+  id: z.enum(findingIds),
+  /** `failed`: something does not work; `warning`: it works worse than it could. */
+  status: z.enum(['ok', 'note', 'warning', 'failed']),
+  /** One English sentence: what was found, with the numbers. */
+  message: z.string(),
+  /** What to do about it; null where nothing needs doing. */
+  fix: z.string().nullable(),
+  /** Names and numbers for the localised sentences. */
+  params: z.record(z.string(), z.union([z.string(), z.number()])),
+  error: errorSchema.nullable(),
+});
+export type Finding = z.infer<typeof findingSchema>;
+
+export const doctorReportSchema = z.object({
+  /** Nothing failed. Warnings and notes do not count. */
+  ok: z.boolean(),
+  versions: z.object({
+    mizuoto: z.string(),
+    ggml: z.string().nullable(),
+    node: z.string(),
+    platform: z.string(),
+  }),
+  findings: z.array(findingSchema),
+  /** The memory policy in force, by setting key; empty without the native core. */
+  policy: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  self_tests: z.array(selfTestSchema),
+  /** Most useful first. */
+  fixes: z.array(z.string()),
+});
+export type DoctorReport = z.infer<typeof doctorReportSchema>;

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings, verifyRunSchema } from '../contract/index.ts';
+import { engines } from '../engines/registry.ts';
+import { addon, vulkanName } from '../nn/testing/devices.ts';
+import { verifyEngines } from './verify-engines.ts';
+
+/** Every engine of the registry, whichever is registered: memory may be managed in any way and changes no sample. */
+const verify = (engine: string, change: Partial<Settings>, text?: string) =>
+  verifyEngines({
+    addon,
+    definitions: engines.filter(({ id }) => id === engine),
+    settings: { ...defaultSettings(), 'compute.threads': 1, ...change },
+    asked: Object.keys(change),
+    text,
+    signal: new AbortController().signal,
+  });
+
+describe.each(engines.map(({ id }) => id))('%s', (engine) => {
+  test('processor and simulated devices: the same samples, streamed, partly and whole, and after retries', async () => {
+    const runs = await verify(engine, { 'compute.device': 'CPU' });
+    for (const run of runs) expect(verifyRunSchema.parse(run)).toEqual(run);
+    expect(runs.filter(({ ok }) => !ok)).toEqual([]);
+    const [plain, ...others] = runs;
+    expect(plain).toMatchObject({ run: 'plain', against: null, streamed_mb: 0 });
+    expect(others.map(({ identical }) => identical)).not.toContain(false);
+    // Each run was what it says.
+    const named = (name: string) => others.filter(({ run }) => run === name);
+    for (const { streamed_mb } of [...named('streamed'), ...named('halfway')])
+      expect(streamed_mb).toBeGreaterThan(0);
+    const [streamed, halfway, whole] = ['streamed', 'halfway', 'whole'].map((name) => named(name)[0]!);
+    expect(whole!.streamed_mb).toBe(0);
+    expect(halfway!.resident_mb).toBeGreaterThan(streamed!.resident_mb);
+    expect(halfway!.resident_mb).toBeLessThan(whole!.resident_mb);
+    expect(named('out of memory').length).toBeGreaterThan(0);
+    for (const { retries } of named('out of memory')) expect(retries).toBeGreaterThan(0);
+  }, 300_000);
+
+  test.runIf(vulkanName !== null)(
+    'Vulkan: placed and streamed weights give the same samples',
+    async () => {
+      const info = engines.find(({ id }) => id === engine)!.info();
+      const word = info.languages.some((tag) => tag.startsWith('en')) ? 'No.' : undefined;
+      const runs = await verify(engine, { 'compute.device': vulkanName! }, word);
+      const onVulkan = runs.filter(({ device }) => device === vulkanName);
+      expect(onVulkan.map(({ run }) => run)).toEqual(['resident', 'streamed']);
+      const [resident, streamed] = onVulkan;
+      expect(resident).toMatchObject({ ok: true, error: null, streamed_mb: 0 });
+      expect(streamed).toMatchObject({ identical: true, ok: true, against: `${vulkanName} resident` });
+      expect(streamed!.streamed_mb).toBeGreaterThan(resident!.resident_mb / 2);
+    },
+    300_000,
+  );
+});

@@ -1,0 +1,14 @@
+import type { AudioChunk, Engine, SpeakTask } from '../engines/engine.ts';
+import type { Lease, StageContext } from '../runtime/index.ts';
+
+/** An engine's audio. One without stages gets all its components for the whole request. */
+export function voiced(
+  lease: Lease<Engine>,
+  task: SpeakTask,
+  context: StageContext,
+): AsyncIterable<AudioChunk> {
+  const engine = lease.value;
+  if (engine.phased) return engine.speak(task, context);
+  const memory = engine.memoryRequired(task);
+  return context.use([...lease.handles], memory, () => engine.speak(task, context), { name: engine.id });
+}

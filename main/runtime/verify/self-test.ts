@@ -1,0 +1,144 @@
+import type { Addon, Device, DeviceInfo, Graph, WeightStore } from '../../../native/addon.ts';
+import type { SelfTest } from '../../contract/doctor.ts';
+import type { ErrorBody } from '../../contract/errors.ts';
+import { MiB } from '../../memory/policy.ts';
+import { Random } from '../../nn/random.ts';
+import { compareSamples } from './compare.ts';
+
+/** Half precision inside a product of 1024 terms stays far below this; a wrong answer far above. */
+const tolerance = 0.02;
+const width = 1024;
+const units = 4;
+const rows = 2;
+
+/**
+ * Four products of known matrices (16 MiB), each a unit: once with all of them placed, once streamed through two slots.
+ * The answer is known in double precision. Never rejects.
+ */
+export async function selfTest(
+  addon: Addon,
+  { name }: DeviceInfo,
+  toErrorBody: (error: unknown) => ErrorBody,
+): Promise<SelfTest> {
+  const start = performance.now();
+  const failed = { passed: false, largest_difference: null, identical: null, copy_mb_per_second: null };
+  try {
+    const device = await addon.openDevice({ name });
+    try {
+      const result = await testDevice(addon, device);
+      return { device: name, ...result, seconds: secondsSince(start), error: null };
+    } finally {
+      await device.close();
+    }
+  } catch (error) {
+    return { device: name, ...failed, seconds: secondsSince(start), error: toErrorBody(error) };
+  }
+}
+
+async function testDevice(
+  addon: Addon,
+  device: Device,
+): Promise<Omit<SelfTest, 'device' | 'seconds' | 'error'>> {
+  const matrices = Array.from({ length: units }, (_, unit) =>
+    new Random(11)
+      .fork(`matrix ${unit}`)
+      .fillNormal(new Float32Array(width * width), 0, 1 / Math.sqrt(width)),
+  );
+  const input = new Random(12).fillNormal(new Float32Array(rows * width));
+  const store = addon.createWeightStore(
+    'self-test',
+    matrices.map((data, unit) => ({
+      name: `matrix ${unit}`,
+      shape: [width, width],
+      dtype: 'f32' as const,
+      unit,
+      source: { data },
+    })),
+  );
+  const arena = device.createArena();
+  let graph: Graph | null = null;
+  try {
+    store.bind(device);
+    const recorder = addon.createRecorder();
+    const x = recorder.input('f32', [rows, width]);
+    let y = x;
+    for (let unit = 0; unit < units; unit++) {
+      recorder.setUnit(store, unit);
+      y = recorder.op('mul_mat', [recorder.weight(store, `matrix ${unit}`), y]);
+    }
+    recorder.setUnit(null, -1);
+    recorder.output(y);
+    graph = recorder.compile(device, arena);
+    const run = async (): Promise<Float32Array> =>
+      (await graph!.run({ inputs: [[x, input]] }))[0] as Float32Array;
+    for (let unit = 0; unit < units; unit++) await store.place(unit);
+    const placed = await run();
+    const largest = relativeDifference(placed, product(matrices, input));
+    if (device.isHost) {
+      return {
+        passed: largest <= tolerance,
+        largest_difference: largest,
+        identical: null,
+        copy_mb_per_second: null,
+      };
+    }
+    for (let unit = 0; unit < units; unit++) await store.unplace(unit);
+    await device.setStreamer({ slots: 2, slotBytes: store.unitBytes(0), prefetch: true });
+    const streamed = await run();
+    const { identical } = compareSamples(streamed, placed);
+    return {
+      passed: identical && largest <= tolerance,
+      largest_difference: largest,
+      identical,
+      copy_mb_per_second: copyRate(store),
+    };
+  } finally {
+    graph?.dispose();
+    arena.dispose();
+    await store.dispose();
+    await device.setStreamer(null);
+  }
+}
+
+/** `x · Wᵀ` through all matrices, in double precision: `[rows, width]`. */
+function product(matrices: readonly Float32Array[], input: Float32Array): Float64Array {
+  let x = Float64Array.from(input);
+  for (const matrix of matrices) {
+    const y = new Float64Array(rows * width);
+    for (let row = 0; row < rows; row++) {
+      for (let out = 0; out < width; out++) {
+        let sum = 0;
+        for (let at = 0; at < width; at++) sum += matrix[out * width + at]! * x[row * width + at]!;
+        y[row * width + out] = sum;
+      }
+    }
+    x = y;
+  }
+  return x;
+}
+
+/** Infinite where a value is no number. */
+function relativeDifference(values: Float32Array, expected: Float64Array): number {
+  let largest = 0;
+  let scale = 0;
+  for (let at = 0; at < expected.length; at++) {
+    const distance = Math.abs(values[at]! - expected[at]!);
+    largest = Math.max(largest, Number.isNaN(distance) ? Number.MAX_VALUE : distance);
+    scale = Math.max(scale, Math.abs(expected[at]!));
+  }
+  return Math.min(Number.MAX_VALUE, largest / scale);
+}
+
+function copyRate(store: WeightStore): number | null {
+  let [bytes, seconds] = [0, 0];
+  for (let unit = 0; unit < units; unit++) {
+    const stats = store.unitStats(unit);
+    bytes += stats.copiedBytes;
+    seconds += stats.copySeconds;
+  }
+  return seconds > 0 ? bytes / MiB / seconds : null;
+}
+
+function secondsSince(start: number): number {
+  return (performance.now() - start) / 1000;
+}

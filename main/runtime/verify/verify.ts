@@ -1,0 +1,200 @@
+import type { Addon, DeviceInfo } from '../../../native/addon.ts';
+import { type ErrorBody, StudioError } from '../../contract/errors.ts';
+import type { Settings } from '../../contract/settings.ts';
+import type { VerifyRun } from '../../contract/verify.ts';
+import { MiB } from '../../memory/policy.ts';
+import { compareSamples } from './compare.ts';
+import { type Spoken, speakOnce, type VerifySubject } from './speak-once.ts';
+
+/**
+ * A graphics device adds in another order than the processor, and some compute products in half precision: this far a
+ * sample (full scale 1) may lie from the processor's. On one device nothing may differ.
+ */
+export const deviceTolerance = 0.02;
+
+export interface VerifyOptions {
+  addon: Addon;
+  /** In force for every run, beside what the run is about. */
+  settings: Settings;
+  /** Keys of `settings` that were asked for; a device size among them asks for a run of its own. */
+  asked: readonly string[];
+  signal: AbortSignal;
+  toErrorBody: (error: unknown) => ErrorBody;
+}
+
+interface Way {
+  run: VerifyRun['run'];
+  device: string;
+  settings: Partial<Settings>;
+  failing?: string;
+  against?: { name: string; spoken: Spoken; tolerance: number };
+}
+
+const real = { 'compute.simulate_vram_mb': null, 'compute.vram_limit_mb': null } as const;
+
+/**
+ * One request, in every way that memory can be managed: plain on the processor; on simulated devices with all units
+ * streamed, with room for half, with room for all, and with memory that runs out in each stage; on every graphics
+ * device placed and streamed. Yields each run compared with the first of its kind.
+ */
+export async function* verifySubject(
+  subject: VerifySubject,
+  options: VerifyOptions,
+): AsyncGenerator<VerifyRun, void, void> {
+  const plainSettings = { ...real, 'compute.device': 'CPU', 'compute.vram_mode': 'auto' } as const;
+  const plain = await speak(subject, options, { run: 'plain', device: 'CPU', settings: plainSettings });
+  yield plain.row;
+  if (plain.spoken === null) return;
+  const against = { name: 'CPU plain', spoken: plain.spoken, tolerance: 0 };
+  yield* onSimulated(subject, options, against);
+  for (const device of graphicsDevices(options)) yield* onGraphics(subject, options, device, plain.spoken);
+}
+
+async function* onSimulated(
+  subject: VerifySubject,
+  options: VerifyOptions,
+  against: NonNullable<Way['against']>,
+): AsyncGenerator<VerifyRun, void, void> {
+  const { sizeBytes, workingBytes } = against.spoken;
+  // Only what is used is taken from RAM: a device that is too large costs nothing.
+  const roomy = Math.ceil((2 * sizeBytes + 8 * workingBytes) / MiB) + 256;
+  const sized = (megabytes: number, mode: Settings['compute.vram_mode']): Partial<Settings> => ({
+    'compute.device': 'auto',
+    'compute.simulate_vram_mb': megabytes,
+    'compute.vram_limit_mb': null,
+    'compute.vram_mode': mode,
+    'compute.vram_reserve_mb': 0,
+    'compute.oom_retry': true,
+  });
+  const way = (run: Way['run'], settings: Partial<Settings>, failing?: string): Way => {
+    return { run, device: 'Simulated0', settings, against, ...(failing === undefined ? {} : { failing }) };
+  };
+  const streamed = await speak(subject, options, way('streamed', sized(roomy, 'none')));
+  yield streamed.row;
+  if (streamed.spoken !== null) {
+    const half = halfway(streamed.spoken);
+    yield (await speak(subject, options, way('halfway', sized(half, 'normal')))).row;
+  }
+  const whole = await speak(subject, options, way('whole', sized(roomy, 'normal')));
+  yield whole.row;
+  for (const { name } of whole.spoken?.stages ?? []) {
+    yield (await speak(subject, options, way('out of memory', sized(roomy, 'normal'), name))).row;
+  }
+  if (options.asked.includes('compute.simulate_vram_mb')) {
+    yield (await speak(subject, options, way('as set', { 'compute.device': 'auto' }))).row;
+  }
+}
+
+/** MiB halfway between what the request takes all streamed and its largest stage whole. */
+function halfway({ memory, stages }: Spoken): number {
+  const whole = Math.max(0, ...stages.map(({ wholeBytes }) => wholeBytes ?? 0)) / MiB;
+  return Math.max(memory.peak_mb, (memory.peak_mb + whole) / 2);
+}
+
+function graphicsDevices({ addon, settings, asked }: VerifyOptions): DeviceInfo[] {
+  const found = addon.devices().filter(({ kind }) => kind !== 'cpu');
+  const wanted = settings['compute.device'].toLowerCase();
+  if (!asked.includes('compute.device') || wanted === 'auto') return found;
+  return found.filter(({ name }) => name.toLowerCase() === wanted);
+}
+
+async function* onGraphics(
+  subject: VerifySubject,
+  options: VerifyOptions,
+  device: DeviceInfo,
+  plain: Spoken,
+): AsyncGenerator<VerifyRun, void, void> {
+  const fits = plain.sizeBytes + 2 * plain.workingBytes < 0.9 * device.freeBytes;
+  const settings = (mode: Settings['compute.vram_mode']): Partial<Settings> => ({
+    ...real,
+    'compute.device': device.name,
+    'compute.vram_mode': mode,
+  });
+  const first = await speak(subject, options, {
+    run: fits ? 'resident' : 'partly',
+    device: device.name,
+    settings: settings(fits ? 'high' : 'normal'),
+    against: { name: 'CPU plain', spoken: plain, tolerance: deviceTolerance },
+  });
+  yield first.row;
+  if (first.spoken === null) return;
+  const against = { name: `${device.name} ${first.row.run}`, spoken: first.spoken, tolerance: 0 };
+  yield (
+    await speak(subject, options, {
+      run: 'streamed',
+      device: device.name,
+      settings: settings('none'),
+      against,
+    })
+  ).row;
+}
+
+async function speak(
+  subject: VerifySubject,
+  { addon, settings, signal, toErrorBody }: VerifyOptions,
+  way: Way,
+): Promise<{ row: VerifyRun; spoken: Spoken | null }> {
+  const { failing = null } = way;
+  const own = { ...settings, ...way.settings };
+  const simulated = own['compute.simulate_vram_mb'];
+  const base = {
+    engine: subject.engine,
+    run: way.run,
+    stage: failing,
+    device: way.device,
+    device_mb: simulated === null ? null : Math.round(simulated * 1000) / 1000,
+    against: way.against?.name ?? null,
+    tolerance: way.against?.tolerance ?? 0,
+  };
+  try {
+    const spoken = await speakOnce(subject, { addon, settings: own, signal, failing });
+    const used = {
+      streamed_mb: spoken.memory.streamed_mb,
+      resident_mb: spoken.memory.loaded_mb,
+      seconds: spoken.seconds,
+      retries: spoken.retries,
+      samples: spoken.samples.length,
+      error: null,
+    };
+    return { row: { ...base, ...used, ...judged(spoken, way) }, spoken };
+  } catch (error) {
+    if (signal.aborted) throw new StudioError('cancelled', 'Cancelled; the verification is not complete.');
+    const nothing = { streamed_mb: 0, resident_mb: 0, seconds: 0, retries: 0, samples: 0 };
+    const verdict = {
+      identical: null,
+      first_difference: null,
+      differing_samples: 0,
+      largest_difference: null,
+      ok: false,
+    };
+    return { row: { ...base, ...nothing, ...verdict, error: toErrorBody(error) }, spoken: null };
+  }
+}
+
+type Verdict = Pick<
+  VerifyRun,
+  'identical' | 'first_difference' | 'differing_samples' | 'largest_difference' | 'ok'
+>;
+
+function judged({ samples }: Spoken, { against }: Way): Verdict {
+  if (against === undefined) {
+    // The measure of all others: it must at least be sound.
+    const ok = samples.length > 0 && samples.every(Number.isFinite) && samples.some((value) => value !== 0);
+    return {
+      identical: null,
+      first_difference: null,
+      differing_samples: 0,
+      largest_difference: null,
+      ok,
+    };
+  }
+  const { identical, first, count, largest } = compareSamples(samples, against.spoken.samples);
+  return {
+    identical,
+    first_difference: first,
+    differing_samples: count,
+    // JSON knows no infinity.
+    largest_difference: Number.isFinite(largest) ? largest : null,
+    ok: identical || largest <= against.tolerance,
+  };
+}
