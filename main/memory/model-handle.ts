@@ -56,6 +56,7 @@ export class ModelHandle {
   #loadedBytes = 0;
   #streamedBytes = 0;
   #disposed = false;
+  #movesInProgress = 0;
 
   constructor(options: HandleOptions) {
     this.component = options.component;
@@ -174,7 +175,7 @@ export class ModelHandle {
   /** Place a unit, or the fixed part (-1). Resolves with the bytes uploaded. */
   async placeUnit(unit: number, signal?: CancelToken): Promise<number> {
     if (this.onHost || this.#isPlaced(unit)) return 0;
-    const bytes = await this.store.place(unit, signal);
+    const bytes = await this.#moving(() => this.store.place(unit, signal));
     if (unit === fixedPart) this.#fixedPlaced = true;
     else this.#placementOrder.push(unit);
     this.#loadedBytes += this.#bytesOf(unit);
@@ -184,7 +185,7 @@ export class ModelHandle {
   /** Give a unit (-1: the fixed part) up. Resolves with the bytes freed. */
   async giveUpUnit(unit: number): Promise<number> {
     if (this.onHost || !this.#isPlaced(unit)) return 0;
-    const bytes = await this.store.unplace(unit);
+    const bytes = await this.#moving(() => this.store.unplace(unit));
     if (unit === fixedPart) this.#fixedPlaced = false;
     else this.#placementOrder = this.#placementOrder.filter((placed) => placed !== unit);
     this.#loadedBytes -= this.#bytesOf(unit);
@@ -212,7 +213,7 @@ export class ModelHandle {
 
   /** Throws if what is remembered differs from what the store says is on the device. */
   verify(): void {
-    if (this.onHost || this.#disposed) return;
+    if (this.onHost || this.#disposed || this.#movesInProgress > 0) return;
     for (let unit = fixedPart; unit < this.unitCount; unit++) {
       if (this.store.isPlaced(unit) === this.#isPlaced(unit)) continue;
       throw new Error(
@@ -229,6 +230,16 @@ export class ModelHandle {
     this.#fixedPlaced = false;
     this.#loadedBytes = 0;
     this.partial = null;
+  }
+
+  /** While something moves, device and books may differ for a moment. */
+  async #moving<T>(move: () => Promise<T>): Promise<T> {
+    this.#movesInProgress += 1;
+    try {
+      return await move();
+    } finally {
+      this.#movesInProgress -= 1;
+    }
   }
 
   #isPlaced(unit: number): boolean {

@@ -162,9 +162,7 @@ function policySnapshot({ settings, policy, devices, models }: SnapshotSources):
   return {
     'compute.device': settings['compute.device'],
     'compute.vram_mode': book === undefined ? policy.mode : resolveMode(policy.mode, book.unified),
-    'compute.vram_reserve_mb': mb(
-      book === undefined ? policy.reserveBytes : book.reserveBytes(policy),
-    ),
+    'compute.vram_reserve_mb': mb(book === undefined ? policy.reserveBytes : book.reserveBytes(policy)),
     'compute.vram_limit_mb': settings['compute.vram_limit_mb'],
     'compute.ram_reserve_mb': mb(policy.ramReserveBytes),
     'compute.host_copies': policy.hostCopies,

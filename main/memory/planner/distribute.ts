@@ -45,6 +45,18 @@ export function distribute(
 
   for (const [index, component] of ordered.entries()) {
     const rest = ordered.slice(index + 1);
+    if (component.inUse) {
+      // Another stage runs on it: it stays as that stage has it.
+      const share = keptShare(component, state);
+      shares.push(share);
+      left -= component.loadedBytes;
+      const slotBytes = largest(component, share.streamed);
+      if (slotBytes > 0) {
+        const count = slotCount(component, policy.asyncOffload);
+        others.planned = joinSlots(others.planned, { count, bytes: slotBytes, prefetch: count > 1 });
+      }
+      continue;
+    }
     const limit = residentLimit(component, state);
     const fixed = fixedBytesOf(component);
     const restNeeds = smallestTogether(rest, policy.asyncOffload, others).bytes;
@@ -94,6 +106,17 @@ export function wholeShare(component: PlannerComponent, state: PlannerState): Co
   return { ...share, passMs: share.computeMs };
 }
 
+function keptShare(component: PlannerComponent, state: PlannerState): ComponentShare {
+  const placed = new Set(component.placementOrder);
+  const resident = component.placementOrder.filter((unit) => component.units[unit]!.mark !== 'fixed');
+  const streamed = streamable(component).filter((unit) => !placed.has(unit));
+  return partialShare(component, { ...nothing, resident, streamed, chosenBy: 'kept' }, state);
+}
+
+function largest(component: PlannerComponent, units: readonly number[]): number {
+  return units.reduce((bytes, unit) => Math.max(bytes, component.units[unit]!.bytes), 0);
+}
+
 const nothing: Residency = {
   resident: [],
   streamed: [],
@@ -120,7 +143,7 @@ function atSmallest(
     ...nothing,
     resident: units.filter((unit) => size(unit) > limit),
     streamed,
-    slotBytes: Math.max(0, ...streamed.map(size)),
+    slotBytes: largest(component, streamed),
   };
 }
 

@@ -285,6 +285,25 @@ describe('planLoad, in any situation', () => {
     );
   });
 
+  it('leaves a component as it is while a stage of another request runs on it', () => {
+    fc.assert(
+      fc.property(situation(), (drawn) => {
+        const components = drawn.before.components.map((one) =>
+          drawn.components.includes(one.id) && one.fixedPlaced ? { ...one, inUse: true } : one,
+        );
+        const plan = planLoad({ ...drawn.before, components }, requestOf(drawn));
+        for (const placed of plan.components) {
+          const component = components.find((one) => one.id === placed.component)!;
+          if (!component.inUse) continue;
+          expect(placed.leave).toEqual([]);
+          const added = placed.resident.filter((unit) => !component.units[unit]!.placed);
+          for (const unit of added) expect(component.units[unit]!.mark).toBe('fixed');
+        }
+      }),
+      runs,
+    );
+  });
+
   it('keeps to mode and cap: nothing above them is resident unless nothing else runs', () => {
     fc.assert(
       fc.property(situation({ modes: ['none', 'low'], maxComponents: 1 }), (drawn) => {
