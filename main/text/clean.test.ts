@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StudioError } from '../contract/errors.ts';
 import { cleanText } from './clean.ts';
+import { processorTime } from './testing.ts';
 
 function failure(run: () => unknown): StudioError {
   try {
@@ -53,9 +54,7 @@ describe('cleanText', () => {
 
   it('500,000 characters take no time', () => {
     for (const text of ['\u0001'.repeat(500_000), 'a\ud800'.repeat(250_000), 'x'.repeat(500_000)]) {
-      const started = performance.now();
-      expect(cleanText(text).text).toHaveLength(500_000);
-      expect(performance.now() - started).toBeLessThan(1000);
+      expect(processorTime(() => expect(cleanText(text).text).toHaveLength(500_000))).toBeLessThan(1000);
     }
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isWord, processorTime } from '../testing.ts';
 import { normalise, normaliseTokens } from './normalise.ts';
 import {
   amount,
@@ -13,7 +14,6 @@ import {
   roman,
   year,
 } from './numbers.ts';
-import { isWord } from './testing.ts';
 
 const say = (text: string) => normalise(text, { isWord });
 
@@ -251,44 +251,29 @@ describe('any text', () => {
   it('takes linear time, whatever the characters', () => {
     const n = 60_000;
     const texts = [
-      'a',
       '1',
-      '.',
-      '1.',
-      'a.',
-      'a-',
-      '1-',
       '1,',
       '1/',
-      'A',
-      'A.',
+      'a-',
+      'a.',
+      'A1',
       '$1',
-      '(',
-      '[',
-      '<',
+      '[x',
+      '<a',
       '&',
-      "a'",
-      '1:',
       'a@',
-      'http://',
-      '#',
-      '- ',
-      '5 km ',
-      '\n',
-      '字',
-      '😀',
+      '1:',
       '5" ',
       '1 000 ',
-      'aA',
-      'A1',
-      '=',
-      'Dr. ',
+      "'",
+      '(',
     ];
     for (const part of texts) {
       const text = part.repeat(n / part.length);
-      const started = performance.now();
-      normaliseTokens(text, { isWord });
-      expect(performance.now() - started, part).toBeLessThan(6000);
+      expect(
+        processorTime(() => normaliseTokens(text, { isWord })),
+        part,
+      ).toBeLessThan(6000);
     }
   });
 });

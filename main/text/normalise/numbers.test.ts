@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { isWord } from '../testing.ts';
 import { normalise } from './normalise.ts';
-import { isWord } from './testing.ts';
 
 /** Text => what is said. */
-const cases = String.raw`
+const cases = `
 (555) 123-4567 is mine (really). => five five five, one two three, four five six seven is mine, really.
 It's 1-800-555-1234 ext. 12 => It's one, eight hundred, five five five, one two three four, extension one two
 0 => zero

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { isWord } from '../testing.ts';
 import { normalise } from './normalise.ts';
-import { isWord } from './testing.ts';
 
 /** Text => what is said. */
-const cases = String.raw`
+const cases = `
 It costs $5.20, £3m, €1,000, ¥500, $1.5 billion and 50c. => It costs five dollars and twenty cents, three million pounds, one thousand euros, five hundred yen, one point five billion dollars and fifty cents.
 On 2026-11-30, 30/11/2026, 11/30/2026, Nov. 30, 2026 and 30 November 2026. => On November thirtieth, twenty twenty six, November thirtieth, twenty twenty six, November thirtieth, twenty twenty six, November thirtieth, twenty twenty six and the thirtieth of November, twenty twenty six.
 In the 1990s, the '90s, 1905, 2000-2009 and 2026. => In the nineteen nineties, the nineties, nineteen oh five, two thousand to two thousand nine and twenty twenty six.
