@@ -292,9 +292,7 @@ export class ModelManager {
       const state = this.state(book, policy);
       const plan = planLoad(state, request);
       this.planLog.add({ state, request });
-      for (const { text } of plan.reasons) {
-        this.trace.add({ kind: 'plan', device: book.id, subject: request.name, bytes: plan.peakBytes, text });
-      }
+      if (changesAnything(plan)) this.#tracePlan(book, plan);
       try {
         await carryOut(plan, {
           book,
@@ -314,6 +312,12 @@ export class ModelManager {
         this.trace.add({ kind: 'out_of_memory', device: book.id, subject: request.name, bytes: 0, text });
         await book.trim();
       }
+    }
+  }
+
+  #tracePlan(book: DeviceBook, plan: Plan): void {
+    for (const { text } of plan.reasons) {
+      this.trace.add({ kind: 'plan', device: book.id, subject: plan.name, bytes: plan.peakBytes, text });
     }
   }
 
@@ -369,6 +373,12 @@ export class ModelManager {
     const spare = Math.max(0, memory.availableBytes - policy.ramReserveBytes);
     return Math.min(policy.maxPinnedBytes, this.pins.bytes + spare);
   }
+}
+
+/** A stage that finds everything in its place needs no words. */
+function changesAnything(plan: Plan): boolean {
+  if (plan.giveUps.length > 0 || plan.overBudgetBytes > 0) return true;
+  return plan.components.some(({ uploadBytes, leave }) => uploadBytes > 0 || leave.length > 0);
 }
 
 export function isOutOfDeviceMemory(error: unknown): boolean {

@@ -44,7 +44,9 @@ export class DeviceService {
    */
   async forSettings(settings: Settings): Promise<DeviceBook> {
     checkContradictions(settings, this.#addon.hostMemory().totalBytes);
-    return this.#book(chooseDevice(settings, this.infos()));
+    const book = await this.#book(chooseDevice(settings, this.infos()));
+    await this.#closeUnused(book);
+    return book;
   }
 
   /** The processor: for components that are pinned to it and for what runs nowhere else. */
@@ -78,6 +80,14 @@ export class DeviceService {
     }
     this.#manager.removeDevice(book.device);
     await book.dispose();
+  }
+
+  /** A simulated device whose size was changed goes as soon as nothing is on it. */
+  async #closeUnused(kept: DeviceBook): Promise<void> {
+    for (const book of this.opened) {
+      const used = this.#manager.handles.some(({ device }) => device === book.device);
+      if (book.device.simulated && book !== kept && !used && book.active.size === 0) await this.close(book);
+    }
   }
 
   async closeAll(): Promise<void> {

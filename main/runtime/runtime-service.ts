@@ -20,6 +20,8 @@ import type { Replayable, StageProgress } from './types.ts';
 
 /** How often other programs' use of the devices is looked at. */
 const leasePollMs = 250;
+/** Host memory changes more slowly. */
+const ticksPerRamCheck = 20;
 
 export interface RuntimeOptions {
   addon: Addon;
@@ -52,6 +54,7 @@ export class RuntimeService {
   readonly #listeners = new Set<() => void>();
   readonly #lease: DesktopLease;
   readonly #leaseTimer: NodeJS.Timeout;
+  #ticks = 0;
   #settings: Settings;
 
   private constructor(options: RuntimeOptions, calibration: Calibration) {
@@ -210,6 +213,13 @@ export class RuntimeService {
     });
   }
 
+  /** How long the last stage on the model's device was predicted to take, and took; null before the first. */
+  lastPrediction(model: string): { predictedMs: number; measuredMs: number } | null {
+    const loaded = this.models.list().find(({ id }) => id === model);
+    if (loaded === undefined) throw unknownModel(model);
+    return loaded.book.lastPrediction;
+  }
+
   /** Events with a larger id than `after`, oldest first. */
   events(after = 0): TraceEvent[] {
     return this.trace.events(after);
@@ -235,7 +245,10 @@ export class RuntimeService {
   }
 
   #watchDevices(): void {
-    this.#lease.tick(Date.now()).catch((error: unknown) => {
+    this.#ticks += 1;
+    const relieved = this.#ticks % ticksPerRamCheck === 0 ? this.models.relieveRam() : Promise.resolve(0);
+    const watched = Promise.all([this.#lease.tick(Date.now()), relieved]);
+    watched.catch((error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);
       this.trace.add({ kind: 'warning', device: '', subject: 'lease', bytes: 0, text });
     });
