@@ -42,7 +42,17 @@ export const commands = {
   engines: { options: common, help: 'helpEngines' },
   voices: { options: { ...common, engine: { type: 'string', short: 'e' } }, help: 'helpVoices' },
   devices: { options: common, help: 'helpDevices' },
-  runtime: { options: common, help: 'helpRuntime' },
+  runtime: { options: { ...common, watch: { type: 'boolean', short: 'w' } }, help: 'helpRuntime' },
+  verify: {
+    options: {
+      ...common,
+      engine: { type: 'string', short: 'e' },
+      text: { type: 'string' },
+      setting: { type: 'string', short: 's', multiple: true },
+    },
+    help: 'helpVerify',
+  },
+  doctor: { options: common, help: 'helpDoctor' },
   settings: { options: common, arguments: Number.POSITIVE_INFINITY, help: 'helpSettings' },
   help: { options: common, arguments: 1, help: 'helpHelp' },
   version: { options: common, help: 'helpVersion' },

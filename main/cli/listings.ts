@@ -1,20 +1,29 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import type { RuntimeSnapshot } from '../contract/index.ts';
+import { type RuntimeSnapshot, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { findEngine } from '../host/speech-request.ts';
 import type { Parsed } from './arguments.ts';
+import { zhWhy } from './findings.zh-CN.ts';
+import type { Messages } from './messages.ts';
 import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
 
-/** A host for the time of one command. */
+/** A host for the time of one command. Ctrl-C closes it, and with it what it was doing. */
 export async function withHost<T>(
   around: Surroundings,
   body: (client: HostClient) => Promise<T>,
 ): Promise<T> {
   const client = new HostClient({ keepAudio: false });
   client.on('log.line', ({ level, message }) => remarkLogLine(level, message, around));
+  const stop = () => void client.close();
+  around.signal.addEventListener('abort', stop);
   try {
+    if (around.signal.aborted) stop();
     return await body(client);
+  } catch (error) {
+    if (around.signal.aborted) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
+    throw error;
   } finally {
+    around.signal.removeEventListener('abort', stop);
     await client.close();
   }
 }
@@ -53,10 +62,10 @@ export async function listVoices(parsed: Parsed, around: Surroundings): Promise<
 export async function listDevices(_parsed: Parsed, around: Surroundings): Promise<void> {
   const { devices } = await withHost(around, (client) => client.call('runtime.snapshot', {}));
   if (around.json) return printJson(around, { devices });
-  await print(around, deviceTable(devices, around));
+  await print(around, deviceTable(devices, around.messages));
 }
 
-function deviceTable(devices: RuntimeSnapshot['devices'], { messages }: Surroundings): string {
+export function deviceTable(devices: RuntimeSnapshot['devices'], messages: Messages): string {
   const head = (['Device', 'Description', 'Kind', 'Free', 'Total', 'Used', 'Why'] as const).map((name) =>
     messages.get(`column${name}`),
   );
@@ -67,53 +76,12 @@ function deviceTable(devices: RuntimeSnapshot['devices'], { messages }: Surround
     size(device.free_bytes),
     size(device.total_bytes),
     messages.get(device.used ? 'yes' : 'no'),
-    device.why,
+    messages.language === 'en' ? device.why : (zhWhy[device.why] ?? device.why),
   ]);
   return table(head, rows);
 }
 
-export async function showRuntime(_parsed: Parsed, around: Surroundings): Promise<void> {
-  const snapshot = await withHost(around, (client) => client.call('runtime.snapshot', {}));
-  if (around.json) return printJson(around, snapshot);
-  const { messages } = around;
-  const { host } = snapshot;
-  const lines = [
-    messages.get('runtimeDevices'),
-    indent(deviceTable(snapshot.devices, around)),
-    '',
-    messages.get('runtimeHost', {
-      free: size(host.available_bytes),
-      total: size(host.total_bytes),
-      process: size(host.process_bytes),
-      pinned: size(host.pinned_bytes),
-    }),
-    '',
-    messages.get('runtimeModels'),
-  ];
-  if (snapshot.models.length === 0) lines.push(indent(messages.get('runtimeNoModels')));
-  for (const model of snapshot.models) {
-    const bytes = {
-      size: size(model.size_bytes),
-      loaded: size(model.loaded_bytes),
-      streamed: size(model.streamed_bytes),
-      host: size(model.host_bytes),
-    };
-    const { name, device, state } = model;
-    lines.push(indent(messages.get('runtimeModel', { name, device, state, ...bytes })));
-    for (const component of model.components) {
-      if (!component.partial) continue;
-      const { loaded_mb, size_mb, reason } = component.partial;
-      const values = { component: component.name, loaded: loaded_mb, size: size_mb, reason };
-      lines.push(indent(indent(messages.get('runtimePartial', values))));
-    }
-  }
-  lines.push('', messages.get('runtimePolicy'));
-  for (const [key, value] of Object.entries(snapshot.policy))
-    lines.push(indent(`${key} = ${JSON.stringify(value)}`));
-  await print(around, lines.join('\n'));
-}
-
-const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
+export const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
 export async function showVersion(_parsed: Parsed, around: Surroundings): Promise<void> {
   // The version is known without the native core; what a broken set-up cannot tell is left out.

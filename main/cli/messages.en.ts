@@ -66,9 +66,59 @@ export const en = {
   runtimeDevices: 'Devices',
   runtimeHost:
     'Memory of this computer: {free} of {total} free; this process holds {process}, {pinned} of it pinned.',
-  runtimeModel:
-    '{name} on {device}: {state}, {loaded} of {size} on the device, {streamed} streamed, {host} on the host.',
-  runtimePartial: '{component}: {loaded} of {size} MiB, because: {reason}.',
+  runtimeJobs: 'Requests: {running} running, {waiting} waiting.',
+  columnModel: 'MODEL',
+  columnState: 'STATE',
+  columnLoaded: 'ON DEVICE',
+  columnStreamed: 'STREAMED',
+  columnHost: 'ON HOST',
+  columnUnits: 'UNITS',
+  columnRun: 'RUN',
+  columnResident: 'RESIDENT',
+  columnSeconds: 'SECONDS',
+  columnRetries: 'RETRIES',
+  columnIdentical: 'IDENTICAL',
+  modelLoading: 'loading, {percent} %',
+  modelInUse: 'in use',
+  modelIdle: 'idle',
+  modelUnloading: 'unloading',
+  modelFailed: 'failed',
+  modelPinned: 'pinned',
+  partialBudget:
+    '{component}: {loaded} of {size} MiB are on the device and the rest streams: {free} MiB were free, of which {working} are for computing and {reserve} are kept free.',
+  partialLow: '{component}: {loaded} of {size} MiB are on the device, because compute.vram_mode is low.',
+  partialNone: '{component}: {loaded} of {size} MiB are on the device, because compute.vram_mode is none.',
+  partialCapped:
+    '{component}: {loaded} of {size} MiB are on the device: memory ran out before, and it keeps to half of what it had.',
+  partialGaveUp: '{component}: {loaded} of {size} MiB are on the device; it gave up memory for {other}.',
+  calibrationNotNeeded: '{name}: the processor needs no calibration.',
+  calibrationNone: '{name}: working memory is estimated; it is measured as it speaks.',
+  calibrationDone: '{name}: working memory was measured in {runs} runs, {ratio} times the estimate.',
+  calibrationStale: '{name}: its measurements are of another driver and are made anew.',
+  runPlain: 'plain',
+  runStreamed: 'all streamed',
+  runHalfway: 'halfway',
+  runWhole: 'whole',
+  runOutOfMemory: 'out of memory in {stage}',
+  runAsSet: 'as set',
+  runResident: 'resident',
+  runPartly: 'as much as fits',
+  verdictFailed: 'failed: {reason}',
+  verdictNoSound: 'no: there is no sound',
+  verdictNo:
+    'no: {count} samples differ from {against}, the first is number {first} of {samples}; by up to {largest}',
+  verdictWithin: 'up to {largest} from {against} ({tolerance} allowed)',
+  verdictBeyond: 'no: up to {largest} from {against}, only {tolerance} allowed',
+  verifySame: 'Identical: {runs} runs, and no sample depends on where the weights were.',
+  verifyDiffers: '{bad} of {runs} runs differ or failed. Please report this with the table above.',
+  statusOk: 'ok',
+  statusNote: 'note',
+  statusWarning: 'warning',
+  statusFailed: 'FAILED',
+  doctorCopyRate: '{device}: weights are uploaded at {rate} MiB/s.',
+  doctorSound: 'Nothing is broken.',
+  doctorBroken: 'Something is broken.',
+  doctorFixes: 'What would help most:',
   runtimePolicy: 'Memory policy',
   settingChanged: '{key} = {value}',
   settingsPath: 'Changed settings are marked with *. "mizuoto help settings" says how to change them.',
@@ -79,6 +129,8 @@ export const en = {
   mizuoto voices              their voices
   mizuoto devices             devices that can compute
   mizuoto runtime             devices, loaded models and the memory policy
+  mizuoto verify              check that memory management changes no sample
+  mizuoto doctor              check this installation and say what to do
   mizuoto settings            read and change settings
   mizuoto help TOPIC          more on a command, or: exit-codes
   mizuoto version             versions of the parts
@@ -113,9 +165,30 @@ Lists the voices of all engines, or of one.`,
   helpDevices: `mizuoto devices [--json]
 
 Lists the devices that can compute, their memory, and which are used, with the reason.`,
-  helpRuntime: `mizuoto runtime [--json]
+  helpRuntime: `mizuoto runtime [--watch] [--json]
 
-Shows devices, loaded models with the reason where one is only partly on its device, and the memory policy.`,
+Shows devices, loaded models and their components (bytes on the device, streamed and on the host, and the reason where
+a component is only partly on its device), and the memory policy.
+
+  -w, --watch   again with every change, until Ctrl-C; with --json one object a line`,
+  helpVerify: `mizuoto verify [--engine ENGINE] [--setting KEY=VALUE]... [--text TEXT] [--json]
+
+Speaks the same words in every way that memory can be managed and compares the samples, bit by bit: plain on the
+processor; on simulated devices all streamed, halfway, whole, and with memory that runs out in each stage; on each
+graphics device resident and streamed. Graphics devices may differ from the processor by a small tolerance, never from
+themselves.
+
+  -e, --engine ENGINE     default: all
+  -s, --setting KEY=VALUE for all runs; may be repeated. compute.device chooses the graphics device (CPU: none),
+                          compute.simulate_vram_mb adds a run on a device of that size
+      --text TEXT         what to speak; default: a few words
+      --json              one object: ok, runs
+
+The exit code is 11 where anything differs.`,
+  helpDoctor: `mizuoto doctor [--json]
+
+Checks the native core, the built-in voice, settings, folders, memory and its policy, and each device with a computation
+whose answer is known. Ends with what would help most. The exit code is 11 where something is broken.`,
   helpSettings: `mizuoto settings get [KEY]           all settings, or one
 mizuoto settings set KEY=VALUE...    change; all or nothing
 mizuoto settings reset KEY...        back to the default
@@ -134,6 +207,7 @@ Prints the versions of Mizuoto, ggml and Node.`,
 
 {table}
 
+   11  "verify" found a difference, or "doctor" something broken
   141  the program that read our output closed it`,
 } as const;
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, StudioError } from '../contract/index.ts';
+import { type ErrorBody, type ErrorCode, StudioError } from '../contract/index.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN, zhErrors } from './messages.zh-CN.ts';
 
@@ -11,8 +11,13 @@ export function languageOf(env: NodeJS.ProcessEnv, systemLocale: string): Langua
   return /^zh\b|^zh[_-]/i.test(locale) ? 'zh-CN' : 'en';
 }
 
+/** An error that came as data. */
+export function errorOf(body: ErrorBody): StudioError {
+  return StudioError.fromBody(body);
+}
+
 /** Fill `{name}` places. Null when a name is missing. */
-function fill(template: string, params: Params): string | null {
+export function fill(template: string, params: Params): string | null {
   let complete = true;
   const text = template.replace(/\{(\w+)\}/g, (whole, name: string) => {
     if (Object.hasOwn(params, name)) return String(params[name]);

@@ -64,8 +64,58 @@ export const zhCN: Record<MessageKey, string> = {
   runtimeNoModels: '没有已加载的模型。',
   runtimeDevices: '设备',
   runtimeHost: '本机内存:共 {total},可用 {free};本进程占用 {process},其中锁页 {pinned}。',
-  runtimeModel: '{name}({device}):{state},共 {size},设备上 {loaded},流式加载 {streamed},主机内存 {host}。',
-  runtimePartial: '{component}:共 {size} MiB,已加载 {loaded} MiB,原因:{reason}。',
+  runtimeJobs: '请求:{running} 个进行中,{waiting} 个排队。',
+  columnModel: '模型',
+  columnState: '状态',
+  columnLoaded: '设备上',
+  columnStreamed: '流式加载',
+  columnHost: '主机内存',
+  columnUnits: '单元',
+  columnRun: '方式',
+  columnResident: '常驻',
+  columnSeconds: '秒',
+  columnRetries: '重试',
+  columnIdentical: '相同',
+  modelLoading: '加载中 {percent} %',
+  modelInUse: '使用中',
+  modelIdle: '空闲',
+  modelUnloading: '卸载中',
+  modelFailed: '失败',
+  modelPinned: '固定',
+  partialBudget:
+    '{component}:共 {size} MiB,设备上 {loaded} MiB,其余流式加载:当时可用 {free} MiB,其中 {working} MiB 用于计算,{reserve} MiB 保留不用。',
+  partialLow: '{component}:共 {size} MiB,设备上 {loaded} MiB,因为 compute.vram_mode 是 low。',
+  partialNone: '{component}:共 {size} MiB,设备上 {loaded} MiB,因为 compute.vram_mode 是 none。',
+  partialCapped: '{component}:共 {size} MiB,设备上 {loaded} MiB:之前内存不足,现在最多使用原来的一半。',
+  partialGaveUp: '{component}:共 {size} MiB,设备上 {loaded} MiB;它为 {other} 让出了显存。',
+  calibrationNotNeeded: '{name}:在处理器上不需要校准。',
+  calibrationNone: '{name}:工作内存暂为估计值,朗读时会测量。',
+  calibrationDone: '{name}:工作内存已测量 {runs} 次,为估计值的 {ratio} 倍。',
+  calibrationStale: '{name}:测量结果属于另一个驱动,将重新校准。',
+  runPlain: '普通',
+  runStreamed: '全部流式加载',
+  runHalfway: '一半',
+  runWhole: '完整加载',
+  runOutOfMemory: '在 {stage} 阶段内存不足',
+  runAsSet: '按设置',
+  runResident: '常驻',
+  runPartly: '尽量加载',
+  verdictFailed: '失败:{reason}',
+  verdictNoSound: '否:没有声音',
+  verdictNo:
+    '否:与 {against} 相比有 {count} 个采样不同,共 {samples} 个,第一个是第 {first} 个;最大相差 {largest}',
+  verdictWithin: '与 {against} 最大相差 {largest}(允许 {tolerance})',
+  verdictBeyond: '否:与 {against} 最大相差 {largest},只允许 {tolerance}',
+  verifySame: '完全相同:共 {runs} 种方式,没有一个采样取决于权重放在哪里。',
+  verifyDiffers: '{runs} 种方式中有 {bad} 种不同或失败。请附上表格报告这个问题。',
+  statusOk: '正常',
+  statusNote: '提示',
+  statusWarning: '警告',
+  statusFailed: '故障',
+  doctorCopyRate: '{device}:权重上传速度为 {rate} MiB/s。',
+  doctorSound: '没有发现故障。',
+  doctorBroken: '发现了故障。',
+  doctorFixes: '最有用的做法:',
   runtimePolicy: '显存策略',
   settingChanged: '{key} = {value}',
   settingsPath: '带 * 的是已更改的设置。修改方法见“mizuoto help settings”。',
@@ -76,6 +126,8 @@ export const zhCN: Record<MessageKey, string> = {
   mizuoto voices              引擎的声音
   mizuoto devices             可用于计算的设备
   mizuoto runtime             设备、已加载的模型和显存策略
+  mizuoto verify              检查显存管理没有改变任何采样
+  mizuoto doctor              检查安装情况并给出建议
   mizuoto settings            查看和修改设置
   mizuoto help 主题           某个命令的详情,或:exit-codes
   mizuoto version             各部分的版本
@@ -110,9 +162,27 @@ echo "Good morning." | mizuoto say --out - | aplay
   helpDevices: `mizuoto devices [--json]
 
 列出可用于计算的设备、它们的内存,以及是否使用和原因。`,
-  helpRuntime: `mizuoto runtime [--json]
+  helpRuntime: `mizuoto runtime [--watch] [--json]
 
-显示设备、已加载的模型(部分加载时说明原因)和显存策略。`,
+显示设备、已加载的模型及其组件(设备上、流式加载和主机内存的字节数,以及只有部分在设备上的原因)和显存策略。
+
+  -w, --watch   每次变化都重新显示,直到按 Ctrl-C;加 --json 时每行一个对象`,
+  helpVerify: `mizuoto verify [--engine 引擎] [--setting 键=值]... [--text 文本] [--json]
+
+用每一种管理显存的方式朗读同样的词,并逐位比较采样:在处理器上普通运行;在模拟设备上全部流式加载、一半、完整加载,
+并让每个阶段都遇到内存不足;在每块显卡上常驻和流式加载。显卡与处理器之间允许很小的误差,同一设备上则必须完全相同。
+
+  -e, --engine 引擎       默认:all
+  -s, --setting 键=值     对所有运行有效;可重复。compute.device 选择显卡(CPU 表示不用显卡),
+                          compute.simulate_vram_mb 增加一次该大小的模拟设备上的运行
+      --text 文本         要朗读的文本;默认只有几个词
+      --json              一个对象:ok、runs
+
+有任何不同时,退出码为 11。`,
+  helpDoctor: `mizuoto doctor [--json]
+
+检查本机计算核心、内置声音、设置、文件夹、内存及其策略,并让每个设备做一次已知答案的计算。最后列出最有用的做法。
+有故障时,退出码为 11。`,
   helpSettings: `mizuoto settings get [键]            全部设置,或其中一项
 mizuoto settings set 键=值...        修改;要么全部生效,要么都不变
 mizuoto settings reset 键...         恢复默认值
@@ -131,6 +201,7 @@ mizuoto settings reset 键...         恢复默认值
 
 {table}
 
+   11  “verify”发现不同,或“doctor”发现故障
   141  读取我们输出的程序已关闭`,
 };
 

@@ -2,14 +2,19 @@ import { exitCode, StudioError } from '../contract/index.ts';
 import { toErrorBody } from '../host/failures.ts';
 import { type Parsed, parseCommandLine } from './arguments.ts';
 import type { CommandName } from './commands.ts';
+import { doctor } from './doctor.ts';
 import { help } from './help.ts';
-import { listDevices, listEngines, listVoices, showRuntime, showVersion } from './listings.ts';
+import { listDevices, listEngines, listVoices, showVersion } from './listings.ts';
 import { CommandError } from './messages.ts';
+import { showRuntime } from './runtime.ts';
 import { say } from './say.ts';
 import { settingsCommand } from './settings-command.ts';
 import { harmless, printJson, type Surroundings } from './terminal.ts';
+import { verify } from './verify.ts';
 
-type Command = (parsed: Parsed, around: Surroundings) => Promise<void>;
+/** Resolves with an exit code where success is not all that can be said. */
+type Command = Run<void> | Run<number>;
+type Run<T> = (parsed: Parsed, around: Surroundings) => Promise<T>;
 
 const table: Record<CommandName, Command> = {
   say,
@@ -17,6 +22,8 @@ const table: Record<CommandName, Command> = {
   voices: listVoices,
   devices: listDevices,
   runtime: showRuntime,
+  verify,
+  doctor,
   settings: settingsCommand,
   help,
   version: showVersion,
@@ -42,8 +49,7 @@ export async function run(
     around.quiet = parsed.flags.has('quiet');
     around.verbose = parsed.flags.has('verbose');
     around.json = parsed.flags.has('json');
-    await table[parsed.command](parsed, around);
-    return 0;
+    return (await table[parsed.command](parsed, around)) ?? 0;
   } catch (error) {
     return failed(error, around).catch(() => brokenPipeExit);
   }

@@ -15,6 +15,9 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
+/** `verify` found a difference, or `doctor` something broken: the output says what. */
+export const checkFailedExit = 11;
+
 /** Resolves when the bytes are taken, so that a slow reader slows the writer down instead of filling memory. */
 export function write(stream: NodeJS.WritableStream, data: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,0 +1,78 @@
+import type { DoctorReport, Finding } from '../contract/index.ts';
+import type { Parsed } from './arguments.ts';
+import { zhFindings, zhWhy } from './findings.zh-CN.ts';
+import { indent, withHost } from './listings.ts';
+import { errorOf, fill, type Messages } from './messages.ts';
+import { checkFailedExit, displayWidth, harmless, print, printJson, type Surroundings } from './terminal.ts';
+
+const statusKeys = {
+  ok: 'statusOk',
+  note: 'statusNote',
+  warning: 'statusWarning',
+  failed: 'statusFailed',
+} as const;
+
+/** `mizuoto doctor`: what works here, what does not, and what to do about it. */
+export async function doctor(_parsed: Parsed, around: Surroundings): Promise<number> {
+  const report = await withHost(around, (client) => client.call('doctor.run', {}));
+  if (around.json) await printJson(around, report);
+  else await print(around, harmless(doctorText(report, around.messages)));
+  return report.ok ? 0 : checkFailedExit;
+}
+
+function doctorText(
+  { versions, findings, policy, self_tests, ok }: DoctorReport,
+  messages: Messages,
+): string {
+  const { mizuoto, ggml, node, platform } = versions;
+  const marks = Object.values(statusKeys).map((key) => displayWidth(messages.get(key)));
+  const width = Math.max(...marks);
+  const line = (finding: Finding): string => {
+    const mark = messages.get(statusKeys[finding.status]);
+    return `${mark}${' '.repeat(width - displayWidth(mark))}  ${sentences(finding, messages).message}`;
+  };
+  const lines = [
+    `Mizuoto ${mizuoto}, ggml ${ggml ?? '-'}, Node ${node}, ${platform}`,
+    '',
+    ...findings.map(line),
+  ];
+  for (const { device, copy_mb_per_second: rate } of self_tests) {
+    if (rate !== null) {
+      lines.push(
+        `${' '.repeat(width)}  ${messages.get('doctorCopyRate', { device, rate: Math.round(rate) })}`,
+      );
+    }
+  }
+  const rules = Object.entries(policy);
+  if (rules.length > 0) {
+    lines.push('', messages.get('runtimePolicy'));
+    for (const [key, value] of rules) lines.push(indent(`${key} = ${JSON.stringify(value)}`));
+  }
+  const fixes = fixesOf(findings, messages);
+  lines.push('', messages.get(ok ? 'doctorSound' : 'doctorBroken'));
+  if (fixes.length > 0) lines.push(messages.get('doctorFixes'));
+  for (const [index, fix] of fixes.entries()) lines.push(indent(`${index + 1}. ${fix}`));
+  return lines.join('\n');
+}
+
+/** In the order of the report's own list: what is broken first. */
+function fixesOf(findings: readonly Finding[], messages: Messages): string[] {
+  const order = ['failed', 'warning', 'note', 'ok'];
+  const worst = [...findings].sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status));
+  return [...new Set(worst.map((finding) => sentences(finding, messages).fix).filter((fix) => fix !== null))];
+}
+
+/** In the person's language; English where a value is missing. */
+export function sentences(finding: Finding, messages: Messages): { message: string; fix: string | null } {
+  if (messages.language === 'en') return finding;
+  const { message, fix } = zhFindings[finding.id];
+  const params = { ...finding.params };
+  if (finding.error !== null) params.reason = messages.error(errorOf(finding.error));
+  if (typeof params.why === 'string') params.why = zhWhy[params.why] ?? params.why;
+  if (params.identical !== undefined)
+    params.identical = messages.get(params.identical === 'yes' ? 'yes' : 'no');
+  return {
+    message: fill(message, params) ?? finding.message,
+    fix: fix === null ? null : (fill(fix, params) ?? finding.fix),
+  };
+}

@@ -1,0 +1,77 @@
+import type { FindingId } from '../contract/index.ts';
+
+/** What `mizuoto doctor` found, and what to do about it. The English sentences are the host's own. */
+export const zhFindings: Record<FindingId, { message: string; fix: string | null }> = {
+  core_ok: { message: '本机计算核心正常(ggml {ggml})。', fix: null },
+  core_broken: { message: '本机计算核心不可用:{reason}', fix: '请重新构建本机计算核心:npm run setup。' },
+  engine_ok: { message: '{name} 可以加载:{size_mb} MiB,用时 {seconds} 秒。', fix: null },
+  engine_broken: {
+    message: '{name} 不可用:{reason}',
+    fix: '请恢复 {name} 的文件:重新安装它或整个 Mizuoto。',
+  },
+  settings_ok: { message: '设置没有问题,有 {changed} 项与默认值不同。', fix: null },
+  settings_problem: {
+    message: '设置文件有问题:{problem}',
+    fix: '请改正设置:“mizuoto settings get”列出全部,“mizuoto settings reset KEY”恢复默认值。',
+  },
+  settings_device_missing: {
+    message: 'compute.device 是 {device},而本机只有 {known}。',
+    fix: '让 Mizuoto 自己选择设备:mizuoto settings reset compute.device。',
+  },
+  settings_allocator: {
+    message: 'compute.gpu_allocator 是 {value},但这里没有后端允许选择分配器,因此不起作用。',
+    fix: '去掉不起作用的设置:mizuoto settings reset compute.gpu_allocator。',
+  },
+  settings_simulated: {
+    message: '已设置 compute.simulate_vram_mb:由处理器模拟一块 {size_mb} MiB 的显卡。',
+    fix: '改回真实设备:mizuoto settings reset compute.simulate_vram_mb。',
+  },
+  folder_ok: { message: '{path} 可以写入。', fix: null },
+  folder_unwritable: {
+    message: '{path} 无法写入({reason}):设置或测量结果在结束后会丢失。',
+    fix: '请允许写入 {path},或用 MIZUOTO_HOME 指定另一个文件夹。',
+  },
+  ram_ok: { message: '内存共 {total_mb} MiB,可用 {free_mb} MiB,其中 {reserve_mb} MiB 保留不用。', fix: null },
+  ram_short: {
+    message: '内存共 {total_mb} MiB,只有 {free_mb} MiB 可用,低于应保留的 {reserve_mb} MiB:模型会提前卸载。',
+    fix: '请关闭其他程序,或减小 compute.ram_reserve_mb。',
+  },
+  device_used: {
+    message: '使用 {device}({description}):{why}。共 {total_mb} MiB,可用 {free_mb} MiB。',
+    fix: null,
+  },
+  device_unused: {
+    message: '不使用 {device}({description}):{why}。共 {total_mb} MiB,可用 {free_mb} MiB。',
+    fix: null,
+  },
+  device_full: {
+    message: '{device} 共 {total_mb} MiB,其他程序占用 {others_mb} MiB,可用 {free_mb} MiB。',
+    fix: '请关闭占用 {device} 的其他程序,这样更多模型可以留在上面。',
+  },
+  no_graphics: {
+    message: '没有可用的显卡:全部在处理器上计算。',
+    fix: '如果本机有显卡,请安装支持 Vulkan 的新版驱动。',
+  },
+  self_test_ok: { message: '{device} 计算正确({seconds} 秒)。', fix: null },
+  self_test_wrong: {
+    message: '{device} 计算有误:偏差 {difference} %,流式加载结果相同:{identical}。',
+    fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+  },
+  self_test_failed: {
+    message: '{device} 没有通过自检:{reason}',
+    fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+  },
+};
+
+/** Why a device is used or not: the runtime's English reasons. */
+export const zhWhy: Record<string, string> = {
+  'compute.simulate_vram_mb is set': '已设置 compute.simulate_vram_mb',
+  'chosen in the settings': '在设置中选定',
+  'the discrete device with the most memory': '显存最大的独立显卡',
+  'there is no discrete graphics device': '没有独立显卡',
+  'a simulated device is used instead': '改用模拟设备',
+  'a graphics driver in software, slower than the processor itself': '软件实现的显卡驱动,比处理器还慢',
+  'integrated graphics, kept for the display': '集成显卡,留给显示使用',
+  'the graphics device is faster': '显卡更快',
+  'a request asked for it': '由某个请求指定',
+};

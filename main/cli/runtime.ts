@@ -1,0 +1,167 @@
+import type { ComponentSnapshot, ModelSnapshot, RuntimeSnapshot, StudioClient } from '../contract/index.ts';
+import type { Parsed } from './arguments.ts';
+import { deviceTable, indent, withHost } from './listings.ts';
+import type { MessageKey } from './messages.en.ts';
+import type { Messages } from './messages.ts';
+import { print, printJson, type Surroundings, size, table } from './terminal.ts';
+
+type Partial = NonNullable<ComponentSnapshot['partial']>;
+
+const stateKeys: Record<ModelSnapshot['state'], MessageKey> = {
+  loading: 'modelLoading',
+  in_use: 'modelInUse',
+  idle: 'modelIdle',
+  unloading: 'modelUnloading',
+  failed: 'modelFailed',
+};
+const reasonKeys: Record<Partial['reason'], MessageKey> = {
+  budget: 'partialBudget',
+  'vram_mode low': 'partialLow',
+  'vram_mode none': 'partialNone',
+  'capped after out of memory': 'partialCapped',
+  'gave up for another component': 'partialGaveUp',
+};
+const calibrationKeys: Record<ModelSnapshot['calibration']['state'], MessageKey> = {
+  not_needed: 'calibrationNotNeeded',
+  none: 'calibrationNone',
+  calibrated: 'calibrationDone',
+  stale: 'calibrationStale',
+};
+
+/** `mizuoto runtime`: once, or with every change until Ctrl-C. */
+export async function showRuntime(parsed: Parsed, around: Surroundings): Promise<void> {
+  const show = (snapshot: RuntimeSnapshot, first: boolean): Promise<void> => {
+    if (around.json) return printJson(around, snapshot);
+    const text = runtimeText(snapshot, around.messages);
+    // A terminal shows one picture that changes; a file gets one after the other.
+    if (!parsed.flags.has('watch')) return print(around, text);
+    if (around.stdout.isTTY) return print(around, `\x1b[H\x1b[2J${text}`);
+    return print(around, first ? text : `\n${text}`);
+  };
+  await withHost(around, async (client) => {
+    await show(await client.call('runtime.snapshot', {}), true);
+    if (parsed.flags.has('watch')) await watch(client, around.signal, (snapshot) => show(snapshot, false));
+  });
+}
+
+/** Until the signal; a slow reader sees the newest snapshot, not all of them. */
+async function watch(
+  client: StudioClient,
+  signal: AbortSignal,
+  show: (snapshot: RuntimeSnapshot) => Promise<void>,
+): Promise<void> {
+  let latest: RuntimeSnapshot | null = null;
+  let wake: () => void = () => {};
+  const off = client.on('runtime.changed', (snapshot) => {
+    latest = snapshot;
+    wake();
+  });
+  const stop = () => wake();
+  signal.addEventListener('abort', stop);
+  try {
+    while (!signal.aborted) {
+      if (latest === null) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          // Something must keep the program alive while nothing happens.
+          const alive = setTimeout(resolve, 60_000);
+          wake = () => {
+            clearTimeout(alive);
+            resolve();
+          };
+        });
+        continue;
+      }
+      const snapshot: RuntimeSnapshot = latest;
+      latest = null;
+      await show(snapshot);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    off();
+  }
+}
+
+export function runtimeText(
+  { devices, host, models, jobs, policy }: RuntimeSnapshot,
+  messages: Messages,
+): string {
+  const values = {
+    free: size(host.available_bytes),
+    total: size(host.total_bytes),
+    process: size(host.process_bytes),
+    pinned: size(host.pinned_bytes),
+  };
+  const lines = [
+    messages.get('runtimeDevices'),
+    indent(deviceTable(devices, messages)),
+    '',
+    messages.get('runtimeHost', values),
+    '',
+    messages.get('runtimeModels'),
+  ];
+  if (models.length === 0) lines.push(indent(messages.get('runtimeNoModels')));
+  else lines.push(indent(modelTable(models, messages)));
+  for (const model of models) {
+    lines.push(...remarksOf(model, messages).map((remark) => indent(remark)));
+  }
+  const waiting = jobs.filter(({ state }) => state === 'waiting').length;
+  const running = jobs.filter(({ state }) => ['loading', 'running', 'stopping'].includes(state)).length;
+  if (waiting + running > 0) lines.push('', messages.get('runtimeJobs', { running, waiting }));
+  lines.push('', messages.get('runtimePolicy'));
+  for (const [key, value] of Object.entries(policy)) lines.push(indent(`${key} = ${JSON.stringify(value)}`));
+  return lines.join('\n');
+}
+
+/** A row for each model, and below it one for each of its components. */
+function modelTable(models: readonly ModelSnapshot[], messages: Messages): string {
+  const head = (['Model', 'Device', 'State', 'Loaded', 'Size', 'Streamed', 'Host', 'Units'] as const).map(
+    (name) => messages.get(`column${name}`),
+  );
+  const rows = models.flatMap((model) => [
+    [
+      model.pinned ? `${model.name} (${messages.get('modelPinned')})` : model.name,
+      model.device,
+      messages.get(stateKeys[model.state], { percent: Math.floor(model.load_fraction * 100) }),
+      ...bytesOf(model),
+      '',
+    ],
+    ...model.components.map((component) => [
+      `  ${component.name}`,
+      '',
+      '',
+      ...bytesOf(component),
+      `${component.units_resident}/${component.units}`,
+    ]),
+  ]);
+  return table(head, rows);
+}
+
+function bytesOf(of: ModelSnapshot | ComponentSnapshot): string[] {
+  return [of.loaded_bytes, of.size_bytes, of.streamed_bytes, of.host_bytes].map(size);
+}
+
+/** Why components are only partly on the device, and what the studio has learned of the model. */
+function remarksOf({ name, components, calibration }: ModelSnapshot, messages: Messages): string[] {
+  const remarks = components.flatMap(({ name: component, partial }) =>
+    partial === null ? [] : [reasonOf(component, partial, messages)],
+  );
+  if (calibration.state === 'not_needed') return remarks;
+  const { runs, ratio } = calibration;
+  return [
+    ...remarks,
+    messages.get(calibrationKeys[calibration.state], { name, runs, ratio: ratio.toFixed(2) }),
+  ];
+}
+
+function reasonOf(component: string, partial: Partial, messages: Messages): string {
+  return messages.get(reasonKeys[partial.reason], {
+    component,
+    loaded: partial.loaded_mb,
+    size: partial.size_mb,
+    free: partial.free_mb,
+    working: partial.working_mb,
+    reserve: partial.reserve_mb,
+    other: partial.gave_up_for ?? '-',
+  });
+}
