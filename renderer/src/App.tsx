@@ -1,5 +1,5 @@
 import { Tooltip } from 'radix-ui';
-import { useEffect } from 'react';
+import { Activity, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listenForKeys } from './actions/listen.ts';
 import { GenerateScreen } from './screens/generate/GenerateScreen.tsx';
@@ -27,7 +27,17 @@ export function App() {
         <div className="flex min-h-0 grow">
           <Rail />
           <main className="min-w-0 grow">
-            <Boundary key={screen}>{screen === 'generate' ? <GenerateScreen /> : <MemoryScreen />}</Boundary>
+            {/* Kept while another screen shows, so that the script keeps its undo history and its place. */}
+            <Activity mode={screen === 'generate' ? 'visible' : 'hidden'}>
+              <Boundary>
+                <GenerateScreen />
+              </Boundary>
+            </Activity>
+            {screen === 'memory' && (
+              <Boundary>
+                <MemoryScreen />
+              </Boundary>
+            )}
           </main>
         </div>
         <Boundary>

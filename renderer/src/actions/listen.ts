@@ -5,12 +5,18 @@ const typingTargets =
   'textarea, input:not([type="checkbox"]):not([type="radio"]), select, [contenteditable="true"]';
 const spaceTargets = 'button, summary, a[href], [role="switch"], [role="radio"]';
 
+function isOpen(element: Element): boolean {
+  return CSS.supports('selector(:open)') && element.matches(':open');
+}
+
 /** Listens for the window's shortcuts; returns the function that ends it. */
 export function listenForKeys(studio: Studio, target: Window): () => void {
   const onKeyDown = (event: KeyboardEvent): void => {
     // A menu, dialog or field that used the key has said so.
     if (event.defaultPrevented) return;
     const element = event.target instanceof Element ? event.target : null;
+    // The picker of a select closes on Esc without saying so.
+    if (event.key === 'Escape' && element?.closest('select') != null && isOpen(element)) return;
     const state = studio.store.getState();
     const action = actionFor(
       event,

@@ -201,6 +201,7 @@ export const en = {
     saved: 'Saved as {{path}}',
     downloading: 'Downloading {{path}}',
     deleted: 'Removed “{{title}}”',
+    restored: 'Text and settings of the result are back in the editor',
     undo: 'Undo',
     freed: '{{model}} unloaded: {{bytes}} freed, measured',
     close: 'Dismiss',

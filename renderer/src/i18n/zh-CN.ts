@@ -192,6 +192,7 @@ export const zhCN: Messages = {
     saved: '已保存为 {{path}}',
     downloading: '正在下载 {{path}}',
     deleted: '已移除“{{title}}”',
+    restored: '结果的文字和设置已放回编辑区',
     undo: '撤销',
     freed: '已卸载 {{model}}，实测释放 {{bytes}}',
     close: '关闭',

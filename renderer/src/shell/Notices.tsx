@@ -2,7 +2,7 @@ import { X } from 'lucide-react';
 import { Toast } from 'radix-ui';
 import { useTranslation } from 'react-i18next';
 import { describeError } from '../errors/describe.ts';
-import { forgetDeleted, saveJob, undoDelete } from '../store/commands.ts';
+import { forgetDeleted, saveJob, undoDelete, undoRestore } from '../store/commands.ts';
 import { dismissNotice } from '../store/notices.ts';
 import type { Notice } from '../store/ui.ts';
 import { IconButton } from '../ui/Button.tsx';
@@ -35,6 +35,7 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
   };
   const act = () => {
     if (notice.kind === 'deleted') undoDelete(studio, id, notice.jobId);
+    if (notice.kind === 'restored') undoRestore(studio, id, notice.before);
     if (notice.kind === 'failed' && notice.saveJob !== undefined) {
       dismissNotice(studio, id);
       void saveJob(studio, notice.saveJob);
@@ -71,7 +72,7 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
 }
 
 function noticeAction(notice: Notice): 'notices.undo' | 'error.actions.save_again' | null {
-  if (notice.kind === 'deleted') return 'notices.undo';
+  if (notice.kind === 'deleted' || notice.kind === 'restored') return 'notices.undo';
   if (notice.kind === 'failed' && notice.saveJob !== undefined) return 'error.actions.save_again';
   return null;
 }
@@ -85,6 +86,8 @@ function NoticeText({ notice }: { notice: Notice }) {
       return t(notice.inBrowser ? 'notices.downloading' : 'notices.saved', { path: notice.path });
     case 'deleted':
       return t('notices.deleted', { title: notice.title });
+    case 'restored':
+      return t('notices.restored');
     case 'freed':
       return t('notices.freed', { model: notice.model, bytes: format.bytes(notice.bytes) });
     case 'failed': {

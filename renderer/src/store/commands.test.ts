@@ -14,6 +14,7 @@ import {
   restoreSettings,
   rollSeed,
   saveJob,
+  undoRestore,
   unloadModel,
 } from './commands.ts';
 import { maxSeed } from './draft.ts';
@@ -75,6 +76,9 @@ describe('requests', () => {
     });
     await generate(studio);
     expect(host.asked.at(-1)).toMatchObject({ name: 'speak', request: { seed: 0 } });
+    const slow = { key: 'speed' as const, minimum: 0.5, maximum: 1.1, default: 1 };
+    studio.store.setState({ engines: [{ ...fakeEngine, parameters: [slow] }] });
+    expect(draftRequest(studio.store.getState())).toMatchObject({ speed: 1.1 });
   });
 
   it('fall back to a voice that exists', async () => {
@@ -134,6 +138,23 @@ describe('using settings again', () => {
       voice: 'slt-low',
       seed: 99,
     });
+  });
+
+  it('offers back what it replaced', async () => {
+    const { studio, host } = await testStudio();
+    editDraft(studio, { text: 'First.' });
+    await generate(studio);
+    host.emit('job.finished', { job_id: 'job-1', result: fakeResult() });
+    restoreSettings(studio, 'job-1');
+    // The same text: nothing was lost.
+    expect(studio.store.getState().notices).toEqual([]);
+    editDraft(studio, { text: 'A long night of writing', speed: 0.8 });
+    restoreSettings(studio, 'job-1');
+    const [entry] = studio.store.getState().notices;
+    if (entry?.notice.kind !== 'restored') throw new Error('There is no way back.');
+    undoRestore(studio, entry.id, entry.notice.before);
+    expect(studio.store.getState().draft).toMatchObject({ text: 'A long night of writing', speed: 0.8 });
+    expect(studio.store.getState().notices).toEqual([]);
   });
 
   it('keeps the text where that of another program is not known', async () => {

@@ -1,7 +1,7 @@
 import { maxTextLength, type SpeakRequestInput } from '../../../main/contract/speech.ts';
 import { toErrorBody } from '../bridge/errors.ts';
 import { type Draft, maxSeed } from './draft.ts';
-import { selectEngine, selectVoice } from './engines.ts';
+import { parameterOf, selectEngine, selectVoice } from './engines.ts';
 import { planGenerate } from './estimate.ts';
 import { suggestedName } from './file-name.ts';
 import { selectRunningJob } from './jobs.ts';
@@ -25,15 +25,19 @@ export function draftRequest(state: StudioState): SpeakRequestInput | null {
   const engine = selectEngine(state);
   if (engine === undefined) return null;
   const { draft } = state;
-  const has = (key: string) => engine.parameters.some((parameter) => parameter.key === key);
   const voice = selectVoice(state);
+  /** Another engine may allow less than the one that the value was set for. */
+  const within = (key: 'speed' | 'pitch'): { speed?: number; pitch?: number } => {
+    const range = parameterOf(engine, key);
+    return range === undefined ? {} : { [key]: Math.min(range.maximum, Math.max(range.minimum, draft[key])) };
+  };
   return {
     text: draft.text,
     engine: engine.id,
     ...(voice === undefined ? {} : { voice: voice.id }),
     ...(draft.seed === null ? {} : { seed: draft.seed }),
-    ...(has('speed') ? { speed: draft.speed } : {}),
-    ...(has('pitch') ? { pitch: draft.pitch } : {}),
+    ...within('speed'),
+    ...within('pitch'),
     source: 'app',
   };
 }
@@ -118,6 +122,8 @@ export function restoreSettings(studio: Studio, jobId: string): void {
     seed: job.result?.seed ?? request?.seed ?? null,
   });
   studio.store.setState({ screen: 'generate' });
+  const { text } = studio.store.getState().draft;
+  if (/\S/.test(draft.text) && text !== draft.text) notify(studio, { kind: 'restored', before: draft });
 }
 
 /** The same request once more, with the seed it had. */
@@ -129,20 +135,29 @@ export async function repeatJob(studio: Studio, jobId: string): Promise<void> {
 
 /** Takes a result off the list; the notice offers it back until it fades. */
 export function deleteJob(studio: Studio, jobId: string): void {
-  const { jobs, player } = studio.store.getState();
+  const { jobs, player, jobHidden } = studio.store.getState();
   const job = jobs[jobId];
   if (job === undefined) return;
-  studio.store.setState((state) => ({ jobHidden: { ...state.jobHidden, [jobId]: true } }));
+  hide(studio, { ...jobHidden, [jobId]: true });
   if (player.jobId === jobId) unloadPlayer(studio);
   notify(studio, { kind: 'deleted', jobId, title: job.text_preview });
 }
 
-export function undoDelete(studio: Studio, noticeId: number, jobId: string): void {
-  studio.store.setState((state) => {
-    const { [jobId]: _, ...jobHidden } = state.jobHidden;
-    return { jobHidden };
-  });
+export function undoRestore(studio: Studio, noticeId: number, before: Draft): void {
+  editDraft(studio, before);
   dismissNotice(studio, noticeId);
+}
+
+export function undoDelete(studio: Studio, noticeId: number, jobId: string): void {
+  const { [jobId]: _, ...jobHidden } = studio.store.getState().jobHidden;
+  hide(studio, jobHidden);
+  dismissNotice(studio, noticeId);
+}
+
+/** The host keeps its jobs for as long as it runs: a reload must not bring deleted ones back. */
+function hide(studio: Studio, jobHidden: Record<string, true>): void {
+  studio.store.setState({ jobHidden });
+  studio.parts.keeper.keepHidden(Object.keys(jobHidden));
 }
 
 /** After the notice faded: nothing can bring it back, so its samples go too. */

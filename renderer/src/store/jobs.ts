@@ -26,13 +26,13 @@ export interface JobsSlice {
   requestError: ErrorBody | null;
 }
 
-export const jobsSlice = (): JobsSlice => ({
+export const jobsSlice = (hidden: string[]): JobsSlice => ({
   jobs: {},
   jobOrder: [],
   jobRequests: {},
   jobAudio: {},
   jobStopping: {},
-  jobHidden: {},
+  jobHidden: Object.fromEntries(hidden.map((id) => [id, true as const])),
   requestError: null,
 });
 

@@ -6,8 +6,14 @@ export interface Keeper {
   keepDraft(draft: Draft): void;
   volume(): { volume: number; muted: boolean } | null;
   keepVolume(volume: { volume: number; muted: boolean }): void;
+  /** Jobs that were deleted from the list. */
+  hidden(): string[];
+  keepHidden(jobIds: string[]): void;
   keepAppearance(appearance: { theme: string; language: string }): void;
 }
+
+/** Ids are of one run of the host; older ones mean nothing any more. */
+const hiddenKept = 200;
 
 export function keeper(storage: Storage | null): Keeper {
   const read = (key: string): Record<string, unknown> | null => {
@@ -50,6 +56,13 @@ export function keeper(storage: Storage | null): Keeper {
     },
     keepVolume(volume) {
       write('volume', volume);
+    },
+    hidden() {
+      const ids = read('hidden')?.ids;
+      return Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [];
+    },
+    keepHidden(jobIds) {
+      write('hidden', { ids: jobIds.slice(-hiddenKept) });
     },
     keepAppearance(appearance) {
       write('appearance', appearance);

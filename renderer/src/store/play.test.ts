@@ -186,11 +186,13 @@ describe('deleting', () => {
     finish(test, id);
     deleteJob(studio, id);
     expect(studio.store.getState().jobHidden).toEqual({ [id]: true });
+    expect(studio.parts.keeper.hidden()).toEqual([id]);
     expect(player(test)).toMatchObject({ jobId: null, status: 'idle' });
     const { notices } = studio.store.getState();
     undoDelete(studio, notices[0]!.id, id);
     expect(studio.store.getState().jobHidden).toEqual({});
     expect(studio.store.getState().notices).toEqual([]);
+    expect(studio.parts.keeper.hidden()).toEqual([]);
     // Undone: a notice that closes late must not take the samples along.
     forgetDeleted(studio, id);
     expect(studio.library.peek(id)).toBeDefined();

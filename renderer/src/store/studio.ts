@@ -39,7 +39,7 @@ export function createStudio(parts: StudioParts): Studio {
     ...settingsSlice(),
     ...enginesSlice(),
     ...runtimeSlice(),
-    ...jobsSlice(),
+    ...jobsSlice(parts.keeper.hidden()),
     ...draftSlice(parts.keeper.draft()),
     ...playerSlice(parts.keeper.volume()),
     ...uiSlice(),

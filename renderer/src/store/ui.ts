@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../../main/contract/errors.ts';
+import type { Draft } from './draft.ts';
 
 export type Screen = 'generate' | 'memory';
 
@@ -6,6 +7,8 @@ export type Screen = 'generate' | 'memory';
 export type Notice =
   | { kind: 'saved'; path: string; inBrowser: boolean }
   | { kind: 'deleted'; jobId: string; title: string }
+  /** A result's text and settings took the place of `before`. */
+  | { kind: 'restored'; before: Draft }
   | { kind: 'freed'; model: string; bytes: number }
   /** `saveJob`: saving this job failed; offer another place. */
   | { kind: 'failed'; error: ErrorBody; saveJob?: string };

@@ -1,5 +1,5 @@
 import { Check, Copy, TriangleAlert, X } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ErrorBody } from '../../../main/contract/errors.ts';
 import { describeError, type ErrorAction, errorActions, errorReport } from '../errors/describe.ts';
@@ -24,14 +24,16 @@ export function ErrorCard({
   const action = errorActions[error.code];
   const report = errorReport(error);
 
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(report);
-      setCopied(true);
-      setTimeout(() => setCopied(false), 2000);
-    } catch {
-      // No clipboard here: the text is in sight and can be selected.
-    }
+  const shown = useRef<HTMLPreElement>(null);
+
+  const copy = () => {
+    // Selecting and copying needs no permission, which the shell grants to nobody.
+    const selection = window.getSelection();
+    if (selection === null || shown.current === null) return;
+    selection.selectAllChildren(shown.current);
+    if (!document.execCommand('copy')) return;
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
   };
 
   return (
@@ -55,13 +57,16 @@ export function ErrorCard({
           <details className="min-w-0 grow basis-40 py-1.5">
             <summary className="w-fit rounded text-ink-soft hover:text-ink">{t('error.details')}</summary>
             <div className="mt-2 flex items-start gap-1">
-              <pre className="selectable max-h-40 min-w-0 grow overflow-auto whitespace-pre-wrap break-words rounded-md bg-surface p-2 font-mono text-xs">
+              <pre
+                ref={shown}
+                className="selectable max-h-40 min-w-0 grow overflow-auto whitespace-pre-wrap break-words rounded-md bg-surface p-2 font-mono text-xs"
+              >
                 {report}
               </pre>
               <IconButton
                 icon={copied ? Check : Copy}
                 label={copied ? t('error.copied') : t('error.copy')}
-                onClick={() => void copy()}
+                onClick={copy}
               />
             </div>
           </details>

@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo } from 'react';
+import { useDeferredValue, useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { editDraft } from '../../store/commands.ts';
 import { selectVoice } from '../../store/engines.ts';
@@ -14,13 +14,13 @@ export function ScriptEditor() {
   const studio = useStudio();
   const text = useStudioState((state) => state.draft.text);
   const voiceLanguage = useStudioState((state) => selectVoice(state)?.language);
+  // The screen opens to write in, the first time and whenever it comes back.
+  useEffect(() => document.getElementById('script')?.focus(), []);
   return (
     <div className="flex min-h-44 grow flex-col rounded-2xl border border-line bg-surface shadow-[0_1px_3px_var(--shadow)] focus-within:border-line-strong">
       <textarea
         id="script"
         data-testid="script"
-        // biome-ignore lint/a11y/noAutofocus: the window opens to write in; nothing stands before the editor.
-        autoFocus
         lang={voiceLanguage}
         aria-label={t('script.label')}
         aria-describedby="script-counts"
