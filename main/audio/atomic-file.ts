@@ -1,10 +1,26 @@
 import { randomBytes } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../contract/errors.ts';
 
 const diskFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const busy = new Set(['EPERM', 'EACCES', 'EBUSY']);
+
+/** Temporary files of this thread that are neither renamed nor removed yet. */
+const unfinished = new Set<string>();
+
+/** For a program that has to end at once: what `abort` would have removed goes now. */
+export function removeUnfinishedFiles(): void {
+  for (const temporary of unfinished) {
+    try {
+      unlinkSync(temporary);
+    } catch {
+      // Not made yet, or gone already.
+    }
+  }
+  unfinished.clear();
+}
 
 /** Pieces of a file in order. */
 export type ByteChunks = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -61,8 +77,13 @@ export class AtomicFile {
       const final = existing ? await realpath(target) : path.resolve(target);
       const name = `.${path.basename(final).slice(0, 40)}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
       const temporary = path.join(path.dirname(final), name);
+      unfinished.add(temporary);
       // 'wx+': never follows or reuses what someone else put under this name.
-      const handle = await open(temporary, 'wx+', existing ? existing.mode & 0o777 : 0o666);
+      const mode = existing ? existing.mode & 0o777 : 0o666;
+      const handle = await open(temporary, 'wx+', mode).catch((error: unknown) => {
+        unfinished.delete(temporary);
+        throw error;
+      });
       return new AtomicFile(final, temporary, handle, true);
     } catch (error) {
       throw writeError(target, error);
@@ -101,6 +122,7 @@ export class AtomicFile {
       await handle.close();
       if (!this.seekable) return;
       await renameOver(this.temporary, this.target);
+      unfinished.delete(this.temporary);
       await syncFolder(path.dirname(this.target));
     } catch (error) {
       await this.abort();
@@ -113,7 +135,9 @@ export class AtomicFile {
     const handle = this.#handle;
     this.#handle = null;
     await handle?.close().catch(() => {});
-    if (this.seekable) await unlink(this.temporary).catch(() => {});
+    if (!this.seekable) return;
+    await unlink(this.temporary).catch(() => {});
+    unfinished.delete(this.temporary);
   }
 
   #open(): FileHandle {

@@ -1,3 +1,4 @@
+import { removeUnfinishedFiles } from '../audio/atomic-file.ts';
 import { exitCode, StudioError } from '../contract/index.ts';
 import { toErrorBody } from '../host/failures.ts';
 import { languageOf, Messages } from './messages.ts';
@@ -15,6 +16,8 @@ function stop(exit: number): void {
   abort.abort();
 }
 
+// However the program ends, no half-written file stays.
+process.on('exit', removeUnfinishedFiles);
 process.on('SIGINT', () => stop(130));
 process.on('SIGTERM', () => stop(143));
 process.on('SIGHUP', () => stop(129));
