@@ -17,7 +17,7 @@ import type { ReadText, TextReader, Utterance } from './utterances.ts';
 const longestSentence = 1400;
 
 const speaker = {
-  voice: 'the built-in voice',
+  voice: 'Mizuoto Mini',
   scripts: ['Latin'],
   speaks: 'English text: letters a to z, digits and common signs',
 };

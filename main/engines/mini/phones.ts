@@ -14,7 +14,7 @@ export interface PhoneTable {
   from_cmudict: Record<string, string>;
 }
 
-export interface UtteranceWord {
+interface UtteranceWord {
   text: string;
   /** Characters of the original text. */
   start: number;

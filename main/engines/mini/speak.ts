@@ -180,7 +180,7 @@ function joined(pieces: readonly Float32Array[]): Float32Array {
 function nothingToSay(): StudioError {
   return new StudioError(
     'text_not_speakable',
-    'Nothing in the text can be said aloud. The built-in voice speaks English: letters a to z, digits and common signs.',
+    'Nothing in the text can be said aloud. Mizuoto Mini speaks English text: letters a to z, digits and common signs.',
     { params: { script: 'symbols', share: 100, speaks: 'English' } },
   );
 }
