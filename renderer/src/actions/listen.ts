@@ -5,8 +5,8 @@ const typingTargets =
   'textarea, input:not([type="checkbox"]):not([type="radio"]), select, [contenteditable="true"]';
 const spaceTargets = 'button, summary, a[href], [role="switch"], [role="radio"]';
 
-function isOpen(element: Element): boolean {
-  return CSS.supports('selector(:open)') && element.matches(':open');
+function isOpenPicker(select: Element | null | undefined): boolean {
+  return select != null && CSS.supports('selector(:open)') && select.matches(':open');
 }
 
 /** Listens for the window's shortcuts; returns the function that ends it. */
@@ -16,7 +16,7 @@ export function listenForKeys(studio: Studio, target: Window): () => void {
     if (event.defaultPrevented) return;
     const element = event.target instanceof Element ? event.target : null;
     // The picker of a select closes on Esc without saying so.
-    if (event.key === 'Escape' && element?.closest('select') != null && isOpen(element)) return;
+    if (event.key === 'Escape' && isOpenPicker(element?.closest('select'))) return;
     const state = studio.store.getState();
     const action = actionFor(
       event,

@@ -46,6 +46,7 @@ export function ResultRow({ jobId }: { jobId: string }) {
       {job.state !== 'failed' && (
         <IconButton
           icon={sounding ? Pause : Play}
+          data-testid="result-play"
           filled
           label={t(sounding ? 'results.pause' : 'results.play', { title })}
           hint={sounding ? t('player.pause') : t('player.play')}
@@ -84,6 +85,7 @@ export function ResultRow({ jobId }: { jobId: string }) {
             {job.state !== 'failed' && (
               <IconButton
                 icon={Download}
+                data-testid="result-save"
                 label={t('results.save', { title })}
                 hint={t('player.saveHint')}
                 disabled={!playable}
@@ -92,11 +94,13 @@ export function ResultRow({ jobId }: { jobId: string }) {
             )}
             <IconButton
               icon={RotateCcw}
+              data-testid="result-again"
               label={t('results.again', { title })}
               onClick={() => restoreSettings(studio, jobId)}
             />
             <IconButton
               icon={Trash2}
+              data-testid="result-delete"
               label={t('results.delete', { title })}
               onClick={() => deleteJob(studio, jobId)}
             />
@@ -104,6 +108,7 @@ export function ResultRow({ jobId }: { jobId: string }) {
         ) : (
           <IconButton
             icon={Square}
+            data-testid="result-stop"
             label={t('results.stop', { title })}
             onClick={() => void stopJob(studio, jobId)}
           />
