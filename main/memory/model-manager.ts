@@ -178,13 +178,18 @@ export class ModelManager {
     stages: readonly StageToPlan[],
     policy: VramPolicy = this.policy,
   ): RequestPlan {
-    const requests = stages.map((stage): StageRequest => {
+    const requests: StageRequest[] = [];
+    for (const stage of stages) {
       const { memory, memoryAt, length } = stage;
-      const request = this.#request(book, stage.handles, memory, stage);
+      const own = stage.handles.filter((handle) => handle.device === book.device);
+      if (own.length === 0) continue;
+      const request = this.#request(book, own, memory, stage);
       const factor = memory > 0 ? request.workingBytes / memory : 1;
-      if (length === undefined || memoryAt === undefined) return request;
-      return { ...request, length, workingAt: (shorter) => memoryAt(shorter) * factor };
-    });
+      const splits = length !== undefined && memoryAt !== undefined;
+      requests.push(
+        splits ? { ...request, length, workingAt: (shorter) => memoryAt(shorter) * factor } : request,
+      );
+    }
     return planRequest(this.state(book, policy), requests);
   }
 
@@ -315,8 +320,12 @@ export class ModelManager {
     }
   }
 
+  /** Giving up is told when it happens. */
   #tracePlan(book: DeviceBook, plan: Plan): void {
-    for (const { text } of plan.reasons) {
+    const told = new Set(plan.giveUps.map((step) => step.reason));
+    for (const why of plan.reasons) {
+      if (told.has(why)) continue;
+      const { text } = why;
       this.trace.add({ kind: 'plan', device: book.id, subject: plan.name, bytes: plan.peakBytes, text });
     }
   }

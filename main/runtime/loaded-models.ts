@@ -105,9 +105,17 @@ export class LoadedModels {
     this.#options.changed();
   }
 
-  settingsChanged(): void {
-    this.#pins.clear();
+  /** New settings are in force; what the window said of pins holds unless they say something new about them. */
+  settingsChanged(before: Settings): void {
+    const pins = (settings: Settings): string =>
+      JSON.stringify(Object.entries(settings).filter(([key]) => key.endsWith('.pinned_models')));
+    if (pins(before) !== pins(this.#options.settings())) this.#pins.clear();
     this.#watchIdle();
+  }
+
+  /** Idle models on other devices are unloaded: the settings no longer mean those. */
+  async leaveOthers(book: DeviceBook): Promise<void> {
+    for (const entry of this.#idle()) if (entry.book !== book) await this.#remove(entry);
   }
 
   /** Loads the model where it is not, waits where it is loading or has to come from another device. */

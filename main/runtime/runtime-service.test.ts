@@ -138,6 +138,19 @@ describe('loaded models', () => {
     await runtime.close();
   });
 
+  it('a pin holds until the settings say something about pins; models leave a device that the settings left', async () => {
+    const { runtime } = await runtimeWith();
+    await use(runtime, model('mini'));
+    await runtime.pin('mini', true);
+    await runtime.configure({ ...runtime.settings, 'ui.theme': 'dark' });
+    expect(runtime.model('mini').pinned).toBe(true);
+    await runtime.configure({ ...runtime.settings, 'engines.mini.pinned_models': ['other'] });
+    expect(runtime.model('mini').pinned).toBe(false);
+    await runtime.configure({ ...runtime.settings, 'compute.device': 'CPU' });
+    expect(runtime.models.list()).toEqual([]);
+    await runtime.close();
+  });
+
   it('a cancelled load is not an error for others who wait for it', async () => {
     const { runtime } = await runtimeWith();
     const book = await runtime.deviceFor();

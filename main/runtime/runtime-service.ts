@@ -11,7 +11,7 @@ import type { PlanRecord } from '../memory/plan-log.ts';
 import type { LoadRequest, PlannerState } from '../memory/planner/types.ts';
 import { type WhatIf, type WhatIfAnswer, whatIf, whatIfCurve } from '../memory/planner/what-if.ts';
 import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
-import { Trace, type TraceEvent } from '../memory/trace.ts';
+import { Trace, type TraceEvent, type TraceKind } from '../memory/trace.ts';
 import { DeviceService } from './device-service.ts';
 import { type Lease, LoadedModels, type ModelSource } from './loaded-models.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -23,12 +23,27 @@ const leasePollMs = 250;
 /** Host memory changes more slowly. */
 const ticksPerRamCheck = 20;
 
+const warned: ReadonlySet<TraceKind> = new Set(['retry', 'fallback', 'warning']);
+const logged: ReadonlySet<TraceKind> = new Set([
+  'plan',
+  'give_up',
+  'wait',
+  'desktop',
+  'calibration',
+  'out_of_memory',
+]);
+
+const deviceSettings = ['compute.device', 'compute.threads', 'compute.simulate_vram_mb'] as const;
+
 export interface RuntimeOptions {
   addon: Addon;
   settings: Settings;
   /** `<cache>/memory/calibration.json` is kept below this folder; null keeps measurements in memory. */
   cacheFolder: string | null;
+  /** What a user should know: retries, other ways, slow memory, measurements that are lost. */
   warn?: (message: string) => void;
+  /** Decisions of the memory manager in words, for the log. */
+  info?: (message: string) => void;
   /** Compare every handle with its device after each step. */
   checkAlways?: boolean;
 }
@@ -76,7 +91,11 @@ export class RuntimeService {
       settings: () => this.#settings,
       changed: () => this.#changed(),
     });
-    this.trace.on(() => this.#changed());
+    this.trace.on((event) => {
+      if (event.text !== undefined && warned.has(event.kind)) options.warn?.(event.text);
+      else if (event.text !== undefined && logged.has(event.kind)) options.info?.(event.text);
+      this.#changed();
+    });
     this.#lease = new DesktopLease(this.manager);
     this.#leaseTimer = setInterval(() => this.#watchDevices(), leasePollMs);
     this.#leaseTimer.unref();
@@ -94,9 +113,12 @@ export class RuntimeService {
 
   /** New settings hold from the next stage on; a device that they no longer mean is left when its models are idle. */
   async configure(settings: Settings): Promise<void> {
+    const before = this.#settings;
     this.#settings = settings;
-    this.models.settingsChanged();
+    this.models.settingsChanged(before);
     await this.models.enforceLimits();
+    const moved = deviceSettings.some((key) => settings[key] !== before[key]);
+    if (moved && this.models.list().length > 0) await this.models.leaveOthers(await this.deviceFor());
     this.#changed();
   }
 

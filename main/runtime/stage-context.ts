@@ -47,6 +47,8 @@ export class RequestContext implements StageContext {
   readonly warnings: string[] = [];
   readonly #options: RequestOptions;
   readonly #used: UsedComponents;
+  /** Stages that were said to run over budget: once is enough. */
+  readonly #tight = new Set<string>();
   #progress: StageProgress = { stage: null, fraction: 0, chunksDone: 0, chunksTotal: 0, state: 'loading' };
 
   constructor(options: RequestOptions) {
@@ -214,7 +216,8 @@ export class RequestContext implements StageContext {
     };
     const placement = await manager.load(handles, memory, options);
     for (const plan of placement.plans) {
-      if (plan.overBudgetBytes > 0) this.warn(plan.reasons[0]!.text);
+      if (plan.overBudgetBytes > 0 && !this.#tight.has(name)) this.warn(plan.reasons[0]!.text);
+      if (plan.overBudgetBytes > 0) this.#tight.add(name);
     }
     this.#used.placed(handles);
     return placement;
