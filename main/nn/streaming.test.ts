@@ -53,7 +53,7 @@ async function withDevice(
 ): Promise<void> {
   const device = await addon.openDevice({
     name: 'CPU',
-    threads: 2,
+    threads: 1,
     ...(simulateBytes === null ? {} : { simulateBytes }),
   });
   try {

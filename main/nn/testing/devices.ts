@@ -18,7 +18,7 @@ export const absentVulkan =
 
 /** Opens each device once for a test file. */
 export async function openTestDevice(name: 'CPU' | 'Vulkan'): Promise<Device> {
-  if (name === 'CPU') return addon.openDevice({ name: 'CPU', threads: 2 });
+  if (name === 'CPU') return addon.openDevice({ name: 'CPU', threads: 1 });
   if (vulkanName === null) throw new Error(absentVulkan);
   return addon.openDevice({ name: vulkanName });
 }
