@@ -10,7 +10,7 @@ export const titles = set(`
 
 /** Stand before a number: "No. 5", "p. 12". Before anything else they are words or ends. */
 export const beforeNumbers = set(`
-  no nos p pp vol vols fig figs sec secs ch chap art par para eq eqs ex app tab ca c est fl circa nr ref tel ext apt
+  no nos p pp vol vols fig figs sec secs ch chap art par para eq eqs ex app tab ca c est fl agg circa nr ref tel ext apt
   rm ste rt rte hwy bldg op cat ver v r s n b d m reg stat cl sched`);
 
 /** May end a sentence or stand inside one; the next word decides. */

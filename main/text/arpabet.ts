@@ -3,10 +3,8 @@
  * (0 none, 1 primary, 2 secondary). Phones are passed around as these strings; packed, each is one byte.
  */
 
-export const consonants = 'B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH'.split(
-  ' ',
-) as readonly string[];
-export const vowels = 'AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW'.split(' ') as readonly string[];
+const consonants = 'B CH D DH F G HH JH K L M N NG P R S SH T TH V W Y Z ZH'.split(' ') as readonly string[];
+const vowels = 'AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW'.split(' ') as readonly string[];
 
 /** All 69 symbols in the order of the packed byte codes. */
 export const symbols: readonly string[] = [

@@ -1,7 +1,7 @@
 import { StudioError } from '../contract/errors.ts';
 
 /** What a writing system is called in a message: the language where one script means one, else the script. */
-export type ScriptName = string;
+type ScriptName = string;
 
 /** `weight`: a Chinese sign says as much as two or three Latin letters. */
 const scripts: readonly { name: ScriptName; test: RegExp; weight: number }[] = [

@@ -1,4 +1,5 @@
 import { firstCode, symbols } from '../arpabet.ts';
+import { damagedAsset } from '../assets.ts';
 
 /** First line of the packed dictionary; the symbols follow on the same line. */
 export const dictionaryFormat = 'mizuoto-dictionary/1';
@@ -21,7 +22,7 @@ export class Dictionary {
     const end = bytes.indexOf(newline);
     const header = latin(bytes, 0, Math.max(0, end));
     if (header !== `${dictionaryFormat} ${symbols.join(' ')}`) {
-      throw new Error(`The pronouncing dictionary is damaged: its first line is "${header.slice(0, 40)}".`);
+      throw damagedAsset('dictionary.gz', `Its first line is "${header.slice(0, 40)}".`);
     }
     const starts = new Uint32Array(countLines(bytes));
     let lines = 0;

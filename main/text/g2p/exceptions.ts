@@ -142,6 +142,12 @@ naive N AY0 IY1 V
 cafe K AH0 F EY1
 facade F AH0 S AA1 D
 strasse SH T R AA1 S AH0
+brulee B R UW0 L EY1
+gruyere G R UW0 Y EH1 R
+readme R IY1 D M IY2
+vite V IY1 T
+vitest V IY1 T EH2 S T
+env EH1 N V
 fiance F IY2 AA0 N S EY1
 fiancee F IY2 AA0 N S EY1
 cliche K L IY0 SH EY1

@@ -53,6 +53,7 @@ describe('the packed letter model', () => {
     const bytes = readAsset('letters.gz');
     expect(() => new LetterModel(bytes.subarray(3))).toThrow(/damaged/);
     expect(() => new LetterModel(bytes.subarray(0, bytes.length / 8))).toThrow(/damaged/);
+    expect(() => new LetterModel(bytes.subarray(0, bytes.length - 1))).toThrow(/damaged/);
   });
 });
 

@@ -3,6 +3,7 @@
  * "graphones", pieces of one or two letters with their phones. training/ makes it from the CMU dictionary.
  */
 import { isVowel, parse, stressOf, withStress } from '../arpabet.ts';
+import { damagedAsset } from '../assets.ts';
 
 export const letterModelFormat = 'mizuoto-letters/1';
 /** Steps of the packed logarithms (natural). */
@@ -42,8 +43,7 @@ export class LetterModel {
     const end = bytes.indexOf(0x0a);
     const header = new TextDecoder().decode(bytes.subarray(0, Math.max(0, end))).split('\t');
     const [format, order, nodes, ...graphones] = header;
-    if (format !== letterModelFormat)
-      throw new Error('The letter-to-sound model is damaged: its first line is not ours.');
+    if (format !== letterModelFormat) throw damagedAsset('letters.gz', 'Its first line is not ours.');
     this.#order = Number(order);
     this.nodes = Number(nodes);
     for (const graphone of graphones) {
@@ -163,7 +163,7 @@ export class LetterModel {
       let value = 0;
       for (let shift = 0; ; shift += 7) {
         const byte = bytes[at++];
-        if (byte === undefined) throw new Error('The letter-to-sound model is damaged: it ends too early.');
+        if (byte === undefined) throw damagedAsset('letters.gz', 'It ends too early.');
         value |= (byte & 127) << shift;
         if (byte < 128) return value;
       }
@@ -175,7 +175,7 @@ export class LetterModel {
       this.#childCount[i] = count;
       next += count;
     }
-    if (next !== n) throw new Error('The letter-to-sound model is damaged: its counts do not add up.');
+    if (next !== n) throw damagedAsset('letters.gz', 'Its counts do not add up.');
     for (let i = 0; i < n; i++) {
       const first = this.#firstChild[i]!;
       let value = 0;

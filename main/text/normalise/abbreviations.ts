@@ -79,6 +79,7 @@ est = established
 misc = miscellaneous
 temp = temperature
 avg = average
+agg = aggregate
 max = maximum
 min = minimum
 incl = including
@@ -336,8 +337,7 @@ export const abbreviationRules: readonly Rule[] = [
 ];
 
 /** "#5" and "№ 5" */
-export const numberSignRule: Rule = rule(
-  '(?:#|№\\s?|n°\\s?)(\\d{1,9})(?![\\p{L}\\p{N}])',
-  'u',
-  (m) => `number ${amount(m[1]!)}`,
-);
+export const numberSignRules: readonly Rule[] = [
+  rule('(?:#|№\\s?|n°\\s?)(\\d{1,9})(?![\\p{L}\\p{N}])', 'u', (m) => `number ${amount(m[1]!)}`),
+  rule('#(?=\\p{Lu}{1,4}-?\\d)', 'u', () => 'number'),
+];

@@ -44,7 +44,7 @@ const special: Record<string, string> = {
 };
 
 /** What a token in capitals says: the word, or its letters. */
-export function readCapitals(token: string, context: Context): string {
+function readCapitals(token: string, context: Context): string {
   const lower = token.toLowerCase();
   if (special[lower]) return special[lower];
   if (token.length === 1) return token;
@@ -58,7 +58,7 @@ export function readCapitals(token: string, context: Context): string {
 }
 
 /** Digits inside a name: A320 "three twenty", RTX 4090 "forty ninety", COVID-19. */
-export function readDigits(digits: string): string {
+function readDigits(digits: string): string {
   if (isCode(digits)) return digitByDigit(digits);
   if (digits.length === 3 && !digits.endsWith('00')) return year(digits);
   if (digits.length === 4 && !digits.endsWith('000')) return year(digits);
@@ -66,10 +66,13 @@ export function readDigits(digits: string): string {
 }
 
 /** The parts of a token that mixes letters with digits or hyphens: GPT-4, H2O, x86, 3D, MP3s. */
-export function readMixed(token: string, context: Context): string {
+function readMixed(token: string, context: Context): string {
   const said: string[] = [];
   for (const chunk of token.split(/[-–‑_.]/)) {
-    for (const part of splitCase(chunk)) {
+    // LLaMA
+    const parts =
+      chunk.length > 3 && context.isWord(chunk.toLowerCase()) ? [chunk.toLowerCase()] : splitCase(chunk);
+    for (const part of parts) {
       if (/^\d/.test(part)) said.push(readDigits(part));
       else if (/^\p{Lu}{2,3}$/u.test(part) && !asWords.has(part.toLowerCase())) said.push(spell(part));
       else said.push(readPart(part, context));

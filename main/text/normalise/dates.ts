@@ -2,8 +2,9 @@ import { number } from './number-rules.ts';
 import { amount, cardinal, ordinal, year } from './numbers.ts';
 import { type Context, finalDot, type Rule, rule, tokenEnd } from './rule.ts';
 
-export const months =
-  'January February March April May June July August September October November December'.split(' ');
+const months = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
 const shortMonths = 'Jan Feb Mar Apr May Jun Jul Aug Sept? Oct Nov Dec'.split(' ');
 const days = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
 const shortDays = 'Mon Tues? Wed Thurs? Fri Sat Sun'.split(' ');

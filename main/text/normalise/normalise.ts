@@ -1,6 +1,6 @@
 import { letterNames } from '../abbreviation-lists.ts';
 import { isLineEnd, isSpace } from '../characters.ts';
-import { abbreviationRules, numberSignRule } from './abbreviations.ts';
+import { abbreviationRules, numberSignRules } from './abbreviations.ts';
 import { acronymRules } from './acronyms.ts';
 import { dateRules, timeRules } from './dates.ts';
 import { foldText, foldWord } from './fold.ts';
@@ -37,7 +37,7 @@ const digitRules: readonly Rule[] = [
   ...phoneRules,
   ...timeRules,
   ...moneyRules,
-  numberSignRule,
+  ...numberSignRules,
   ...decadeRules,
   ...unitRules,
   ...symbolRules.slice(0, 1),
@@ -57,10 +57,10 @@ const letterRules: readonly Rule[] = [
 ];
 const otherRules: readonly Rule[] = [
   ...inlineRules,
+  ...numberSignRules,
   ...webRules,
   ...phoneRules,
   ...moneyRules,
-  numberSignRule,
   perRule,
   ...abbreviationRules.slice(0, 1),
   ...romanRules.slice(1, 2),

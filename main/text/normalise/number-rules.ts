@@ -38,7 +38,7 @@ const pairCues = new Set(
 );
 
 /** A bare number: a year where it looks like one, a code with leading zeros, else a cardinal. */
-export function bareNumber(digits: string, context: Context, end: number): string {
+function bareNumber(digits: string, context: Context, end: number): string {
   if (isCode(digits) || digits.length > 18) return digitByDigit(digits);
   if (digits.length === 4 && isYear(digits, context, end)) return year(digits);
   if (digits.length === 3 && pairCues.has(context.before.toLowerCase())) return year(digits);
@@ -86,7 +86,8 @@ function rangeOf(match: RegExpExecArray, context: Context): string {
   const years = /^\d{4}$/.test(first!) && /^(?:1[0-9]|20)/.test(first!);
   if (years && /^\d{4}$/.test(second!)) return `${year(first!)} to ${year(second!)}`;
   // "1990-95"
-  if (years && /^\d{2}$/.test(second!)) return `${year(first!)} to ${amount(second!)}`;
+  if (years && /^\d{2}$/.test(second!))
+    return `${year(first!)} to ${second === '00' ? 'two thousand' : shortYear(second!)}`;
   const words = /=/.test(context.text.slice(match.index, match.index + match[0].length + 12))
     ? 'minus'
     : 'to';
@@ -170,7 +171,7 @@ export const numberRules: readonly Rule[] = [
   // 1920x1080, 3 × 5, 5x
   rule(`(${number}) ?[xX×] ?(${number})(?: ?[xX×] ?(${number}))?${tokenEnd}`, 'u', (m, context) => {
     const around = context.text.slice(Math.max(0, m.index - 4), m.index + m[0].length + 4);
-    const words = m[0].includes('×') && /[=≈+÷−]/.test(around) ? 'times' : 'by';
+    const words = m[0].includes('×') && /[=≈+÷−^⁰¹²³⁴-⁹]/.test(around) ? 'times' : 'by';
     return m
       .slice(1)
       .filter((part) => part !== undefined)

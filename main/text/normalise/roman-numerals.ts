@@ -20,6 +20,10 @@ const rulers = set(`
   rudolf maximilian sigismund casimir vladislav boris igor baldwin fulk alexios margrethe beatrix wilhelmina ludwig
   augustus sancho afonso manoel jose maria isabella joan jean henri philippe françois carlos`);
 
+/** "King Harold II": the title tells where the list of names does not. */
+const royal =
+  /(?:King|Queen|Pope|Emperor|Empress|Tsar|Czar|Sultan|Kaiser|Prince|Duke|Pharaoh|Shah)\s\p{Lu}\p{L}+\s$/u;
+
 /** After "Henry I" these show that the I is a numeral and no pronoun. */
 const afterRuler = set(
   'was ruled reigned of died became made had is and built sent married won lost took gave led in , . ; ) : who whose as',
@@ -45,7 +49,8 @@ export const romanRules: readonly Rule[] = [
       if (value === 0) return undefined;
       const before = context.before.toLowerCase();
       const possessive = /['’]s$/.test(m[0]) ? "'s" : '';
-      if (rulers.has(before) && /^\p{Lu}/u.test(context.before)) {
+      const titled = royal.test(context.text.slice(Math.max(0, m.index - 40), m.index));
+      if ((rulers.has(before) || titled) && /^\p{Lu}/u.test(context.before)) {
         if (!/^[IVX]+$/.test(text)) return undefined;
         if (text === 'X' && before === 'malcolm') return undefined;
         if (text === 'I') {

@@ -10,8 +10,6 @@ const spoken: Record<string, string> = {
   '%': 'percent',
   '≠': 'is not equal to',
   '≈': 'is about',
-  '≤': 'is at most',
-  '≥': 'is at least',
   '±': 'plus or minus',
   '×': 'times',
   '÷': 'divided by',
@@ -95,11 +93,14 @@ const vulgar: Record<string, string> = {
   '⅞': 'seven eighths',
 };
 
+/** "x ≥ 3" is a statement, "needs ≥ 3" is not. */
+const isValue = (context: Context) => /^(?:\p{L}|[\d.,%]+)$/u.test(context.before);
+
 /** A pause, said once, and only between words. */
 const pause = (end: number): Match => ({ end, say: ',' });
 
 const marks = sticky('(?:\\.{2,}|…)[.…]*|[?!‽؟]+|[.;:,。！？、，；：]');
-const dashes = sticky('(?:--+|[—―]+)');
+const dashes = sticky('(?:--+(?!\\p{L})|(?<=[\\p{L}\\p{N}.,!?\\u0027])--+|[—―]+)', 'u');
 const isBetween = (context: Context, at: number, length: number, before: RegExp, after: RegExp) =>
   before.test(context.text[at - 1] ?? '') && after.test(context.text[at + length] ?? '');
 
@@ -145,8 +146,8 @@ export const symbolRules: readonly Rule[] = [
   ),
   // ~5, <10, >3
   rule('[~∼≈] ?(?=[$£€]?\\d)', 'u', () => 'about'),
-  rule('<= ?(?=\\S)|=< ?', 'u', () => 'is at most'),
-  rule('>= ?(?=\\S)', 'u', () => 'is at least'),
+  rule('(?:<=|=<|≤) ?(?=\\S)', 'u', (_, context) => `${isValue(context) ? 'is ' : ''}at most`),
+  rule('(?:>=|≥) ?(?=\\S)', 'u', (_, context) => `${isValue(context) ? 'is ' : ''}at least`),
   rule('!=|=/=', 'u', () => 'is not equal to'),
   rule('={1,3}(?!>)', 'u', (_, context, end) =>
     /[\p{L}\p{N}]/u.test(context.text.slice(end, end + 3)) ? 'equals' : '',

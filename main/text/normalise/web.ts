@@ -66,11 +66,11 @@ const bare = sticky(
 const www = sticky(`www\\.${host}(?:/[^\\s<>"'()[\\]{}|]{0,2000})?`, 'i');
 const mail = sticky(`[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@${host}`);
 const handle = sticky('@([A-Za-z][A-Za-z0-9_]{1,39})');
-const hashtag = sticky('#(?=\\d{0,8}[\\p{L}_])([\\p{L}\\p{N}_]{1,80})', 'u');
+const hashtag = sticky('#(?=\\d{0,8}[\\p{L}_])([\\p{L}\\p{N}_]{1,80})(?!-\\d)', 'u');
 const address = sticky('\\d{1,3}(?:\\.\\d{1,3}){3}(?::\\d{1,5})?(?![\\p{L}\\p{N}.])', 'u');
 
 /** Words, letters and digits of a name as in addresses: words stay, the rest is spelled. */
-export function readName(text: string, isWord: (word: string) => boolean): string {
+function readName(text: string, isWord: (word: string) => boolean): string {
   const said: string[] = [];
   for (const part of splitCase(text)) {
     if (/^\d+$/.test(part))

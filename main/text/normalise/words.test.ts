@@ -248,6 +248,12 @@ H2SO4, WW2, TOP10, ISO9001, MAX7, COVID-19, covid-19, top-10, MP3s => H two S O 
 He (who was late) left (again). => He, who was late, left, again.
 2x4, 4x, 10x faster => two by four, four times, ten times faster
 1996, 2003, in 1604, 1604 => nineteen ninety six, two thousand three, in sixteen oh four, one thousand six hundred four
+3×10^8 m/s and 3 × 10⁸ => three times ten to the eighth meters per second and three times ten to the eighth
+Needs ≥8GB and x ≥ 3; git log --oneline -- file. => Needs at least eight gigabytes and X is at least three; git log oneline, file.
+Ref #A-1234, issue #42 and #fun => Ref number A twelve thirty four, issue number forty two and hashtag fun
+King Harold II and Rocky II => King Harold the second and Rocky two
+LLaMA-2-70B and GPT-4o => llama two seventy B and G P T four O
+2008–09 and 1999-00 => two thousand eight to oh nine and nineteen ninety nine to two thousand
 `;
 
 describe('abbreviations, names, addresses and signs', () => {
