@@ -1,5 +1,6 @@
 import type { AudioChunk, Engine, SpeakTask } from '../engines/engine.ts';
-import type { Lease, StageContext } from '../runtime/index.ts';
+import type { Lease } from '../runtime/loaded-models.ts';
+import type { StageContext } from '../runtime/types.ts';
 
 /** An engine's audio. One without stages gets all its components for the whole request. */
 export function voiced(

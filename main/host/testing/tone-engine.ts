@@ -204,9 +204,8 @@ export class ToneBackend implements SpeechBackend {
   }
 
   async selfTest(): Promise<SelfTest[]> {
-    const passed = this.settings?.['compute.vram_mode'] !== 'high';
-    const numbers = { largest_difference: passed ? 0 : 0.5, identical: null, copy_mb_per_second: null };
-    return [{ device: 'CPU', passed, ...numbers, seconds: 0, error: null }];
+    const numbers = { largest_difference: 0, identical: null, copy_mb_per_second: null };
+    return [{ device: 'CPU', passed: true, ...numbers, seconds: 0, error: null }];
   }
 
   view(): RuntimeView {

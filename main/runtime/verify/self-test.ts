@@ -1,4 +1,4 @@
-import type { Addon, Device, DeviceInfo, Graph, WeightStore } from '../../../native/addon.ts';
+import type { Addon, Device, DeviceInfo, Graph, StreamerStats } from '../../../native/addon.ts';
 import type { SelfTest } from '../../contract/doctor.ts';
 import type { ErrorBody } from '../../contract/errors.ts';
 import { MiB } from '../../memory/policy.ts';
@@ -90,7 +90,7 @@ async function testDevice(
       passed: identical && largest <= tolerance,
       largest_difference: largest,
       identical,
-      copy_mb_per_second: copyRate(store),
+      copy_mb_per_second: copyRate(device.streamerStats()),
     };
   } finally {
     graph?.dispose();
@@ -129,14 +129,8 @@ function relativeDifference(values: Float32Array, expected: Float64Array): numbe
   return Math.min(Number.MAX_VALUE, largest / scale);
 }
 
-function copyRate(store: WeightStore): number | null {
-  let [bytes, seconds] = [0, 0];
-  for (let unit = 0; unit < units; unit++) {
-    const stats = store.unitStats(unit);
-    bytes += stats.copiedBytes;
-    seconds += stats.copySeconds;
-  }
-  return seconds > 0 ? bytes / MiB / seconds : null;
+function copyRate({ streamedBytes, copySeconds }: StreamerStats): number | null {
+  return copySeconds > 0 ? streamedBytes / MiB / copySeconds : null;
 }
 
 function secondsSince(start: number): number {
