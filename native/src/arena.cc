@@ -2,7 +2,14 @@
 
 #include <utility>
 
+#include "kept_objects.h"
+
 namespace mizuoto {
+namespace {
+
+KeptObjects<ggml_gallocr_t> keptAllocators;
+
+}  // namespace
 
 Arena::Arena(std::shared_ptr<Device> device) : device_(std::move(device)) {
     device_->enroll(this);
@@ -17,7 +24,10 @@ void Arena::allocate(ggml_cgraph* graph, size_t plannedBytes) {
     if (plannedBytes > bytes()) {
         // The allocator frees what it has before it takes more.
         trim();
-        allocator_ = ggml_gallocr_new(device_->bufferType());
+        if (device_->keepsMemory()) {
+            allocator_ = keptAllocators.take(device_->bufferType(), plannedBytes).value_or(nullptr);
+        }
+        if (allocator_ == nullptr) allocator_ = ggml_gallocr_new(device_->bufferType());
         device_->accountedAllocation(Purpose::Compute, plannedBytes,
                                      [&] { return ggml_gallocr_reserve(allocator_, graph); });
         bytes_ = plannedBytes;
@@ -34,7 +44,7 @@ void Arena::allocate(ggml_cgraph* graph, size_t plannedBytes) {
         // Several chunks (a device with a small largest buffer) may have been taken anew.
         if (plannedBytes > device_->maxBufferBytes()) ++generation_;
     }
-    account(ggml_gallocr_get_buffer_size(allocator_, 0));
+    if (!device_->keepsMemory()) account(ggml_gallocr_get_buffer_size(allocator_, 0));
     if (!ggml_gallocr_alloc_graph(allocator_, graph)) {
         throw Error("Internal", "ggml cannot place a graph that it has planned.");
     }
@@ -50,7 +60,11 @@ void Arena::account(size_t now) {
 
 void Arena::trim() {
     if (allocator_ == nullptr) return;
-    ggml_gallocr_free(allocator_);
+    if (device_->keepsMemory()) {
+        keptAllocators.keep(device_->bufferType(), ggml_gallocr_get_buffer_size(allocator_, 0), allocator_);
+    } else {
+        ggml_gallocr_free(allocator_);
+    }
     allocator_ = nullptr;
     ++generation_;
     device_->ledger().release(Purpose::Compute, bytes());

@@ -175,7 +175,7 @@ class StreamCopyEngine final : public CopyEngine {
   public:
     StreamCopyEngine(Device& device, size_t slots) : device_(device), slots_(slots) {
         callBackend(device_.name(), [&] {
-            side_ = ggml_backend_dev_init(device_.handle(), nullptr);
+            side_ = device_.openBackend();
             for (Slot& slot : slots_) {
                 slot.copied = ggml_backend_event_new(device_.handle());
                 slot.released = ggml_backend_event_new(device_.handle());
@@ -193,7 +193,7 @@ class StreamCopyEngine final : public CopyEngine {
             ggml_backend_event_free(slot.copied);
             ggml_backend_event_free(slot.released);
         }
-        ggml_backend_free(side_);
+        device_.closeBackend(side_);
     }
 
     void start(size_t index, ggml_backend_buffer_t buffer, uint8_t* base, CopyRequest request) override {

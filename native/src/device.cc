@@ -3,10 +3,18 @@
 #include <utility>
 
 #include "error.h"
+#include "kept_objects.h"
 #include "processors.h"
 #include "streamer.h"
 
 namespace mizuoto {
+namespace {
+
+// ggml's registry keeps devices for the life of the process; so do these.
+KeptObjects<ggml_backend_buffer_t> keptBuffers;
+KeptObjects<ggml_backend_t> keptBackends;
+
+}  // namespace
 
 DeviceBuffer::DeviceBuffer(std::shared_ptr<Device> device, Purpose purpose, ggml_backend_buffer_t buffer,
                            size_t bytes)
@@ -20,7 +28,11 @@ DeviceBuffer::~DeviceBuffer() {
 
 void DeviceBuffer::releaseDeviceMemory() {
     if (buffer_ == nullptr) return;
-    ggml_backend_buffer_free(buffer_);
+    if (device_->keepsMemory()) {
+        keptBuffers.keep(device_->bufferType(), ggml_backend_buffer_get_size(buffer_), buffer_);
+    } else {
+        ggml_backend_buffer_free(buffer_);
+    }
     buffer_ = nullptr;
     device_->ledger().release(purpose_, bytes_);
 }
@@ -57,7 +69,8 @@ void Device::open() {
         ledger_.limit(*options_.simulateBytes);
         ledger_.setForeign(options_.foreignBytes);
     }
-    callBackend(name_, [&] { backend_ = ggml_backend_dev_init(handle_, nullptr); });
+    keepsMemory_ = info.description.find("llvmpipe") != std::string::npos;
+    backend_ = openBackend();
     if (backend_ == nullptr) {
         throw Error("DeviceLost", name_ + " cannot be opened. " + takeLastLog(), {detailOf("device", name_)});
     }
@@ -65,6 +78,21 @@ void Device::open() {
     alignment_ = ggml_backend_buft_get_alignment(bufferType_);
     maxBufferBytes_ = ggml_backend_buft_get_max_size(bufferType_);
     if (computesOnCpu_) configureCpu();
+}
+
+ggml_backend_t Device::openBackend() const {
+    if (keepsMemory_) {
+        if (const auto kept = keptBackends.take(handle_, 0)) return *kept;
+    }
+    ggml_backend_t backend = nullptr;
+    callBackend(name_, [&] { backend = ggml_backend_dev_init(handle_, nullptr); });
+    return backend;
+}
+
+void Device::closeBackend(ggml_backend_t backend) const {
+    // A lost instance is of no use to the next taker.
+    if (keepsMemory_ && !lost()) return keptBackends.keep(handle_, 0, backend);
+    ggml_backend_free(backend);
 }
 
 void Device::configureCpu() {
@@ -150,7 +178,8 @@ std::unique_ptr<DeviceBuffer> Device::allocate(Purpose purpose, size_t bytes,
                                                ggml_backend_buffer_usage usage) {
     ggml_backend_buffer_t buffer = nullptr;
     accountedAllocation(purpose, bytes, [&] {
-        buffer = ggml_backend_buft_alloc_buffer(bufferType_, bytes);
+        if (keepsMemory_) buffer = keptBuffers.take(bufferType_, bytes).value_or(nullptr);
+        if (buffer == nullptr) buffer = ggml_backend_buft_alloc_buffer(bufferType_, bytes);
         return buffer != nullptr;
     });
     ggml_backend_buffer_set_usage(buffer, usage);
@@ -182,7 +211,7 @@ void Device::close() {
         const std::lock_guard lock(resourcesMutex_);
         for (DeviceResource* resource : resources_) resource->releaseDeviceMemory();
     }
-    if (backend_ != nullptr) ggml_backend_free(backend_);
+    if (backend_ != nullptr) closeBackend(backend_);
     if (threadpool_ != nullptr) freeThreadpool_(threadpool_);
     backend_ = nullptr;
     threadpool_ = nullptr;

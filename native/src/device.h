@@ -90,6 +90,11 @@ class Device : public std::enable_shared_from_this<Device> {
     ggml_backend_buffer_type_t bufferType() const { return bufferType_; }
     size_t alignment() const { return alignment_; }
     size_t maxBufferBytes() const { return maxBufferBytes_; }
+    /** The driver survives no destroyed buffers: see KeptObjects. */
+    bool keepsMemory() const { return keepsMemory_; }
+    /** A further instance of the backend, and its return. Null when there is none. */
+    ggml_backend_t openBackend() const;
+    void closeBackend(ggml_backend_t backend) const;
 
     Ledger& ledger() { return ledger_; }
     Faults& faults() { return faults_; }
@@ -147,6 +152,7 @@ class Device : public std::enable_shared_from_this<Device> {
     bool simulated_ = false;
     bool isHost_ = false;
     bool computesOnCpu_ = false;
+    bool keepsMemory_ = false;
     DeviceCaps caps_;
     ggml_backend_dev_t handle_ = nullptr;
     ggml_backend_t backend_ = nullptr;

@@ -4,12 +4,15 @@
 #include <cstring>
 
 #include "error.h"
+#include "kept_objects.h"
 
 namespace mizuoto {
 namespace {
 
 /** Locking smaller ranges costs more than it saves. */
 constexpr size_t kSmallestRegistered = 1 << 20;
+
+KeptObjects<ggml_backend_buffer_t> keptBuffers;
 
 }  // namespace
 
@@ -38,8 +41,11 @@ std::shared_ptr<PinnedUnit> PinnedUnit::make(const std::shared_ptr<Device>& devi
 
     ggml_backend_buffer_type_t type = ggml_backend_dev_host_buffer_type(device->handle());
     if (type == nullptr) return nullptr;
+    if (device->keepsMemory()) unit->buffer_ = keptBuffers.take(type, unitBytes).value_or(nullptr);
     try {
-        callBackend(device->name(), [&] { unit->buffer_ = ggml_backend_buft_alloc_buffer(type, unitBytes); });
+        callBackend(device->name(), [&] {
+            if (unit->buffer_ == nullptr) unit->buffer_ = ggml_backend_buft_alloc_buffer(type, unitBytes);
+        });
     } catch (const Error&) {
         return nullptr;
     }
@@ -57,7 +63,12 @@ void PinnedUnit::lock(const uint8_t* data, size_t bytes) {
 
 PinnedUnit::~PinnedUnit() {
     for (void* data : registered_) unregisterBuffer_(data);
-    if (buffer_ != nullptr) ggml_backend_buffer_free(buffer_);
+    if (buffer_ == nullptr) return;
+    if (device_->keepsMemory()) {
+        keptBuffers.keep(ggml_backend_buffer_get_type(buffer_), ggml_backend_buffer_get_size(buffer_), buffer_);
+    } else {
+        ggml_backend_buffer_free(buffer_);
+    }
 }
 
 }  // namespace mizuoto
