@@ -188,6 +188,7 @@ export class LetterModel {
     for (let i = 1; i < n; i++) this.#probability[i] = -bytes[at++]! * logStep;
     for (let i = 0; i < n; i++)
       if (this.#childCount[i]! > 0) this.#backoff[i] = (bytes[at++]! - 200) * logStep;
+    if (at !== bytes.length) throw damagedAsset('letters.gz', 'Its length is not what its header says.');
     for (let i = 0; i < n; i++) {
       const first = this.#firstChild[i]!;
       for (let c = first; c < first + this.#childCount[i]!; c++) {
