@@ -96,8 +96,20 @@ export class Calibration {
     return bucket === undefined || bucket.runs < runsToShrink;
   }
 
-  /** Returns true when the reservation of this stage grew. */
-  measured(device: string, key: string, stage: string, estimate: number, bytes: number): boolean {
+  /**
+   * Returns true when the reservation of this stage grew.
+   *
+   * @param keptBytes what the stage left behind on purpose (compiled graphs, caches). It is no reason to grow, and
+   *   none to shrink: the next stage may have to make it anew.
+   */
+  measured(
+    device: string,
+    key: string,
+    stage: string,
+    estimate: number,
+    bytes: number,
+    keptBytes = 0,
+  ): boolean {
     if (estimate < minEstimate || !(bytes >= 0)) return false;
     const entry = this.#stage(device, key);
     const ratio = bytes / estimate;
@@ -105,7 +117,10 @@ export class Calibration {
     entry.highest = Math.max(entry.highest, ratio);
     const name = bucketOf(stage, estimate);
     const bucket = entry.buckets[name] ?? { highest: 0, runs: 0 };
-    entry.buckets[name] = { highest: Math.max(bucket.highest, ratio), runs: bucket.runs + 1 };
+    entry.buckets[name] = {
+      highest: Math.max(bucket.highest, ratio + keptBytes / estimate),
+      runs: bucket.runs + 1,
+    };
     const before = entry.ratio;
     if (ratio > 1) entry.ratio = Math.min(maxRatio, Math.max(entry.ratio, ratio * margin));
     this.#changed();

@@ -52,10 +52,11 @@ export class StageLearning {
   ): number | null {
     const { book } = measurement;
     const { name, estimate } = stage;
-    const bytes = measurement.end(this.#calibration, stage.disturbed);
-    if (bytes === null || stage.failed) return null;
+    const measured = measurement.end(this.#calibration, stage.disturbed);
+    if (measured === null || stage.failed) return null;
+    const { bytes, keptBytes } = measured;
     const key = mainComponent(stage.handles).calibrationKey;
-    if (this.#calibration.measured(book.key, key, name, estimate, bytes)) {
+    if (this.#calibration.measured(book.key, key, name, estimate, bytes, keptBytes)) {
       const text = `${name} took ${mib(bytes)} MiB of working memory where ${mib(estimate)} were estimated; the next reservation grows.`;
       this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, text });
     }

@@ -35,8 +35,8 @@ export class StageMeasurement {
     return performance.now() - this.#start;
   }
 
-  /** Bytes of working memory; null where another stage (`disturbed`) or a larger scratch memory hides it. */
-  end(calibration: Calibration, disturbed: boolean): number | null {
+  /** Working memory, and what stays of it; null where another stage (`disturbed`) or a larger scratch memory hides it. */
+  end(calibration: Calibration, disturbed: boolean): { bytes: number; keptBytes: number } | null {
     const { book } = this;
     book.profile(false);
     this.#noteCopies(calibration);
@@ -46,8 +46,8 @@ export class StageMeasurement {
     const grew = book.arenaBytes > this.#arenaBefore || this.#arenaBefore === 0;
     if (!grew) return null;
     const { held, peakWorkingBytes } = book.device.memory();
-    const leftBehind = Math.max(0, held.io + held.state - this.#keptBefore);
-    return Math.max(0, peakWorkingBytes - this.#keptBefore - leftBehind);
+    const keptBytes = Math.max(0, held.io + held.state - this.#keptBefore);
+    return { bytes: Math.max(0, peakWorkingBytes - this.#keptBefore - keptBytes), keptBytes };
   }
 
   /** By the bytes that each has to stream in a pass. */

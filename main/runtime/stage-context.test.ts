@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { planLoad } from '../memory/planner/plan.ts';
 import { type Outcome, RuntimeRig, withRig } from './testing/rig.ts';
 
 let plain: Outcome;
@@ -85,6 +86,38 @@ describe('a request of two stages gives the same samples', () => {
       const { sha256, ctx } = await rig.speak();
       expect(sha256).toBe(plain.sha256);
       expect(ctx.warnings.join(' ')).toContain('it is tried all the same');
+    });
+  });
+});
+
+describe('the plan holds', () => {
+  it.each([64, null] as const)('on a device of %s MiB (null: half of it fits)', async (megabytes) => {
+    const mb = megabytes ?? halfway();
+    await withRig({ 'compute.simulate_vram_mb': mb, 'compute.vram_reserve_mb': 0 }, async (rig) => {
+      const { manager } = rig.runtime;
+      for (let request = 0; request < 3; request++) await rig.speak({ rows: 64 });
+      // Nothing is uploaded again that could have stayed.
+      const before = rig.runtime.events().at(-1)!.id;
+      const { ctx } = await rig.speak({ rows: 64 });
+      const moved = rig.runtime.events(before).filter(({ kind }) => kind === 'place');
+      if (megabytes !== null) expect(moved).toEqual([]);
+      // What the device held at most is what was planned.
+      const planned = Math.max(
+        ...manager.planLog.records().map(({ state, request }) => {
+          const plan = planLoad(state, request);
+          const others = state.components.filter(({ id }) => !request.components.includes(id));
+          return others.reduce(
+            (bytes, one) => bytes + one.loadedBytes,
+            plan.peakBytes - plan.budget.givenBytes,
+          );
+        }),
+      );
+      expect(ctx.report().peak_mb).toBeLessThanOrEqual(planned / 2 ** 20 + 0.1);
+      // Working memory was measured, and the estimate from the graphs was right.
+      const decoder = manager.calibration.stage(rig.book.key, 'two-stage:decoder');
+      expect(decoder.state).toBe('calibrated');
+      expect(decoder.ratio).toBeGreaterThan(0.2);
+      expect(decoder.ratio).toBeLessThanOrEqual(1);
     });
   });
 });

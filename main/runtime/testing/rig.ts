@@ -34,17 +34,16 @@ export class RuntimeRig {
   }
 
   async speak(
-    options: { seed?: number; adapt?: number[]; signal?: AbortSignal; owner?: string } = {},
+    options: { seed?: number; rows?: number; signal?: AbortSignal; owner?: string } = {},
   ): Promise<Outcome> {
     const { seed = 7, signal = new AbortController().signal, owner = 'request' } = options;
     const lease = await this.runtime.acquire(TwoStageEngine.source(this.addon, this.shape), this.book);
     const { settings, book } = this;
     const ctx = this.runtime.startRequest({ id: owner, book, settings, signal });
     try {
-      if (options.adapt !== undefined) await lease.value.adapt(options.adapt, 99);
       const hash = createHash('sha256');
       let samples = 0;
-      for await (const chunk of lease.value.speak(seed, tokens, ctx)) {
+      for await (const chunk of lease.value.speak(seed, options.rows ?? tokens, ctx)) {
         if (!chunk.every(Number.isFinite)) throw new Error('The output is not finite.');
         hash.update(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
         samples += chunk.length;

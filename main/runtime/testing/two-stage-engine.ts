@@ -1,10 +1,9 @@
-import type { Addon, TensorData } from '../../../native/addon.ts';
+import type { Addon } from '../../../native/addon.ts';
 import type { DeviceBook } from '../../memory/device-book.ts';
 import { ModelHandle } from '../../memory/model-handle.ts';
 import { decideUnits } from '../../memory/units.ts';
 import type { GraphBuilder } from '../../nn/graph.ts';
 import { GraphCache } from '../../nn/graph-cache.ts';
-import { toBFloat16, toFloat16 } from '../../nn/half.ts';
 import { Linear } from '../../nn/layers/linear.ts';
 import { Module } from '../../nn/module.ts';
 import { Random } from '../../nn/random.ts';
@@ -149,28 +148,6 @@ export class TwoStageEngine {
   ): Promise<Float32Array> {
     const [key, record] = this.#recording(module, rows);
     return this.#graphs.use(key, record, (graph) => graph.runFloat32({ x }, 'y', { signal: ctx.signal }));
-  }
-
-  /** An adapter: new values for the layers that it changes, the same ones for the same seed. */
-  async adapt(units: readonly number[], seed: number): Promise<void> {
-    for (const unit of units) {
-      const block = this.#decoderModule.blocks[unit]!;
-      const values = new Map<string, TensorData>();
-      for (const { parameter } of block.namedParameters()) {
-        const random = new Random(seed + unit).fork(parameter.path);
-        const data = random.fillNormal(new Float32Array(parameter.elements), 0, 0.1);
-        const { dtype } = parameter;
-        values.set(
-          parameter.path,
-          dtype === 'f16' ? toFloat16(data) : dtype === 'bf16' ? toBFloat16(data) : data,
-        );
-      }
-      await this.decoder.replace(block, values);
-    }
-  }
-
-  get caches(): GraphCache {
-    return this.#graphs;
   }
 
   async unload(): Promise<void> {
