@@ -144,7 +144,7 @@ export function makeStack(options: { blocks: number; width: number; rows: number
   return { store, width, blocks, input: noise(rows * width, 77), record };
 }
 
-/** Nearest float16 of normal values, as bytes. */
+/** Nearest float16 (ties to even) of values in the normal range, as bytes; smaller ones become 0. */
 export function toHalf(values: Float32Array): Uint8Array {
   const view = new DataView(new ArrayBuffer(4));
   const halves = new Uint16Array(values.length);
@@ -153,7 +153,10 @@ export function toHalf(values: Float32Array): Uint8Array {
     const bits = view.getUint32(0);
     const exponent = ((bits >>> 23) & 0xff) - 112;
     if (exponent <= 0) continue;
-    const rounded = ((exponent << 10) | ((bits >>> 13) & 0x3ff)) + ((bits >>> 12) & 1);
+    const whole = (exponent << 10) | ((bits >>> 13) & 0x3ff);
+    const rest = bits & 0x1fff;
+    const up = rest > 0x1000 || (rest === 0x1000 && (whole & 1) === 1);
+    const rounded = whole + (up ? 1 : 0);
     halves[i] = ((bits >>> 16) & 0x8000) | rounded;
   }
   return new Uint8Array(halves.buffer);

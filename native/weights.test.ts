@@ -1,0 +1,405 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Checkpoint, Device, DType, TensorData, WeightSpec, WeightStore } from './addon.ts';
+import { addon, bytesOf, failure, failureCode, noise, placeAll, toHalf } from './test-support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'mizuoto-weights-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Entry {
+  name: string;
+  dtype: string;
+  shape: number[];
+  bytes: Uint8Array;
+}
+
+/** A safetensors file; `lead` bytes before the tensors shift them against every alignment. */
+function writeSafetensors(name: string, entries: Entry[], lead = 0): string {
+  const header: Record<string, unknown> = {};
+  let offset = lead;
+  if (lead > 0) header.lead = { dtype: 'U8', shape: [lead], data_offsets: [0, lead] };
+  for (const entry of entries) {
+    header[entry.name] = {
+      dtype: entry.dtype,
+      shape: entry.shape,
+      data_offsets: [offset, offset + entry.bytes.length],
+    };
+    offset += entry.bytes.length;
+  }
+  let text = JSON.stringify(header);
+  text += ' '.repeat((8 - (text.length % 8)) % 8);
+  const size = new Uint8Array(8);
+  new DataView(size.buffer).setBigUint64(0, BigInt(text.length), true);
+  const path = join(folder, name);
+  writeFileSync(
+    path,
+    Buffer.concat([size, Buffer.from(text), Buffer.alloc(lead), ...entries.map((e) => e.bytes)]),
+  );
+  return path;
+}
+
+const values = noise(64 * 32, 5);
+const bytes = (data: Float32Array) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+const entries: Entry[] = [
+  { name: 'full', dtype: 'F32', shape: [64, 32], bytes: bytes(values) },
+  { name: 'half', dtype: 'F16', shape: [64, 32], bytes: toHalf(values) },
+];
+
+/** Rows that a store's weight has on a device, as float32. */
+async function rowsOf(
+  device: Device,
+  store: WeightStore,
+  name: string,
+  rows: number,
+  unit?: number,
+): Promise<Float32Array> {
+  const recorder = addon.createRecorder();
+  if (unit !== undefined) recorder.setUnit(store, unit);
+  const ids = recorder.constant(
+    'i32',
+    [rows],
+    Int32Array.from({ length: rows }, (_, i) => i),
+  );
+  recorder.output(recorder.op('get_rows', [recorder.weight(store, name), ids]));
+  const graph = recorder.compile(device, device.createArena());
+  return (await graph.run())[0] as Float32Array;
+}
+
+const spec = (name: string, dtype: DType, source: WeightSpec['source'], unit = -1): WeightSpec => ({
+  name,
+  shape: [64, 32],
+  dtype,
+  unit,
+  source,
+});
+
+describe('weights of a checkpoint', () => {
+  let host: Device;
+  let simulated: Device;
+  beforeEach(async () => {
+    host = await addon.openDevice({ name: 'CPU', threads: 1 });
+    simulated = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 22 });
+  });
+  afterEach(() => Promise.all([host.close(), simulated.close()]));
+
+  const onBoth = async (make: () => WeightStore, name: string) => {
+    const results = [];
+    for (const device of [host, simulated]) {
+      const store = make();
+      store.bind(device);
+      await placeAll(store);
+      results.push(await rowsOf(device, store, name, 64));
+      await store.dispose();
+    }
+    expect(bytesOf(results[0]!).equals(bytesOf(results[1]!))).toBe(true);
+    return results[0]!;
+  };
+
+  it.each([0, 1, 2, 3, 4, 6])(
+    'are exact at %i bytes off alignment, mapped where that is possible',
+    async (lead) => {
+      const checkpoint = await addon.openCheckpoint([
+        writeSafetensors(`lead${lead}.safetensors`, entries, lead),
+      ]);
+      const make = () =>
+        addon.createWeightStore('c', [
+          spec('full', 'f32', { checkpoint, tensor: 'full' }),
+          spec('half', 'f16', { checkpoint, tensor: 'half' }),
+        ]);
+      const full = lead % 4 === 0 ? 0 : 64 * 32 * 4;
+      const half = lead % 2 === 0 ? 0 : 64 * 32 * 2;
+      expect(make().ownedHostBytes).toBe(full + half);
+      expect(bytesOf(await onBoth(make, 'full')).equals(bytesOf(values))).toBe(true);
+      const widened = checkpoint.readFloat32('half');
+      expect(bytesOf(await onBoth(make, 'half')).equals(bytesOf(widened))).toBe(true);
+      checkpoint.close();
+    },
+  );
+
+  it('are widened exactly and narrowed to the nearest', async () => {
+    const checkpoint = await addon.openCheckpoint([writeSafetensors('convert.safetensors', entries)]);
+    const store = (dtype: DType, tensor: string) => () =>
+      addon.createWeightStore('c', [spec('w', dtype, { checkpoint, tensor })]);
+    expect(store('f32', 'half')().ownedHostBytes).toBe(64 * 32 * 4);
+    expect(await onBoth(store('f32', 'half'), 'w')).toEqual(checkpoint.readFloat32('half'));
+    expect(await onBoth(store('f16', 'full'), 'w')).toEqual(checkpoint.readFloat32('half'));
+    const rounded = await onBoth(store('bf16', 'full'), 'w');
+    for (const [i, value] of rounded.entries())
+      expect(Math.abs(value - values[i]!)).toBeLessThanOrEqual(2 ** -8);
+    const quantised = await onBoth(store('q8_0', 'full'), 'w');
+    for (const [i, value] of quantised.entries()) expect(Math.abs(value - values[i]!)).toBeLessThan(0.005);
+  });
+
+  it('refuse values that float16 cannot hold', async () => {
+    const large = new Float32Array(64 * 32).fill(1);
+    large[77] = 70000;
+    const path = writeSafetensors('large.safetensors', [{ ...entries[0]!, bytes: bytes(large) }]);
+    const checkpoint = await addon.openCheckpoint([path]);
+    const store = addon.createWeightStore('c', [spec('w', 'f16', { checkpoint, tensor: 'full' })]);
+    store.bind(simulated);
+    const error = await failure(() => store.place(-1));
+    expect(error).toMatchObject({ code: 'UnsupportedDType', details: { parameter: 'w', value: 70000 } });
+    expect(simulated.memory().held.weights).toBe(0);
+  });
+
+  it('stay usable when the checkpoint object is closed', async () => {
+    const checkpoint = await addon.openCheckpoint([writeSafetensors('closed.safetensors', entries)]);
+    const make = () => addon.createWeightStore('c', [spec('full', 'f32', { checkpoint, tensor: 'full' })]);
+    const store = make();
+    checkpoint.close();
+    expect(await failureCode(make)).toBe('Disposed');
+    expect(await failureCode(() => checkpoint.tensors)).toBe('Disposed');
+    store.bind(host);
+    expect(bytesOf(await rowsOf(host, store, 'full', 64)).equals(bytesOf(values))).toBe(true);
+  });
+
+  it('are an error, not a crash, when the file was cut meanwhile', async () => {
+    const path = writeSafetensors('cut.safetensors', entries);
+    const checkpoint = await addon.openCheckpoint([path]);
+    const store = addon.createWeightStore('c', [spec('full', 'f32', { checkpoint, tensor: 'full' })]);
+    store.bind(simulated);
+    truncateSync(path, 400);
+    expect(['FileTruncated', 'FileUnreadable']).toContain(await failureCode(() => store.place(-1)));
+  });
+
+  it.each<[string, string, (checkpoint: Checkpoint) => WeightSpec]>([
+    [
+      'of an unknown name',
+      'InvalidArgument',
+      (checkpoint) => spec('w', 'f32', { checkpoint, tensor: 'none' }),
+    ],
+    [
+      'of another size',
+      'ShapeMismatch',
+      (checkpoint) => ({
+        ...spec('w', 'f32', { checkpoint, tensor: 'full' }),
+        shape: [64, 33],
+      }),
+    ],
+    [
+      'of an impossible type',
+      'UnsupportedDType',
+      (checkpoint) => spec('w', 'i32', { checkpoint, tensor: 'full' }),
+    ],
+  ])('refuse tensors %s', async (_, code, make) => {
+    const checkpoint = await addon.openCheckpoint([writeSafetensors('refused.safetensors', entries)]);
+    expect(await failureCode(() => addon.createWeightStore('c', [make(checkpoint)]))).toBe(code);
+  });
+});
+
+describe('a weight store', () => {
+  const data = (name: string, unit: number, fill: number): WeightSpec => ({
+    name,
+    shape: [2, 4],
+    dtype: 'f32',
+    unit,
+    source: { data: new Float32Array(8).fill(fill) },
+  });
+  const make = () =>
+    addon.createWeightStore('voice', [data('a', -1, 1), data('b', 0, 2), data('c', 1, 3), data('d', 1, 4)]);
+
+  it('knows its units', () => {
+    const store = make();
+    expect([store.component, store.unitCount, store.fixedBytes]).toEqual(['voice', 2, 32]);
+    expect([store.unitBytes(-1), store.unitBytes(0), store.unitBytes(1)]).toEqual([32, 32, 64]);
+    expect(store.ownedHostBytes).toBe(4 * 32);
+    expect(make().id).not.toBe(store.id);
+  });
+
+  it.each<[string, string, () => unknown]>([
+    [
+      'two weights of one name',
+      'InvalidArgument',
+      () => addon.createWeightStore('x', [data('a', 0, 1), data('a', 1, 1)]),
+    ],
+    ['a unit below -1', 'InvalidArgument', () => addon.createWeightStore('x', [data('a', -2, 1)])],
+    ['a billion units', 'InvalidArgument', () => addon.createWeightStore('x', [data('a', 1e9, 1)])],
+    [
+      'data of another size',
+      'ShapeMismatch',
+      () => addon.createWeightStore('x', [{ ...data('a', 0, 1), source: { data: new Float32Array(7) } }]),
+    ],
+    [
+      'data of another type',
+      'UnsupportedDType',
+      () => addon.createWeightStore('x', [{ ...data('a', 0, 1), source: { data: new Int32Array(8) } }]),
+    ],
+    [
+      'no source',
+      'InvalidArgument',
+      () => addon.createWeightStore('x', [{ ...data('a', 0, 1), source: {} as never }]),
+    ],
+    ['weights that are none', 'InvalidArgument', () => addon.createWeightStore('x', [5 as never])],
+    ['a component that is no text', 'InvalidArgument', () => addon.createWeightStore(5 as never, [])],
+    ['an unknown unit', 'InvalidArgument', () => make().unitBytes(2)],
+    ['placing before it is bound', 'InvalidArgument', () => make().place(0)],
+    ['pinning before it is bound', 'InvalidArgument', () => make().pin(0)],
+    ['an unknown weight', 'InvalidArgument', () => make().replace('z', new Float32Array(8))],
+    ['new data of another size', 'ShapeMismatch', () => make().replace('a', new Float32Array(9))],
+  ])('refuses %s', async (_, code, action) => {
+    expect(await failureCode(action)).toBe(code);
+  });
+
+  it('moves only while nothing is placed, pinned or queued', async () => {
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => addon.openDevice({ name: 'CPU', simulateBytes: 2 ** 16 })),
+    );
+    const store = make();
+    store.bind(one!);
+    store.bind(one!);
+    const placing = store.place(0);
+    expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
+    await placing;
+    expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
+    await store.unplace(0);
+    store.pin(1);
+    expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
+    store.unpin(1);
+    store.bind(two!);
+    expect(await store.place(0)).toBe(32);
+    await Promise.all([one!.close(), two!.close()]);
+  });
+
+  it('counts what it pins', async () => {
+    const host = await addon.openDevice({ name: 'CPU' });
+    const simulated = await addon.openDevice({ name: 'CPU', simulateBytes: 2 ** 16 });
+    const store = make();
+    store.bind(host);
+    expect(store.pin(1)).toBe(0);
+    store.bind(simulated);
+    expect([store.pin(1), store.pin(1)]).toEqual([64, 64]);
+    store.unpin(1);
+    store.unpin(1);
+    await Promise.all([host.close(), simulated.close()]);
+  });
+
+  it('always counts as placed on a host device, at no cost', async () => {
+    const device = await addon.openDevice({ name: 'CPU' });
+    const store = make();
+    expect(store.isPlaced(0)).toBe(false);
+    store.bind(device);
+    expect([store.isPlaced(-1), store.isPlaced(1)]).toEqual([true, true]);
+    expect(await store.place(1)).toBe(0);
+    expect(await store.unplace(1)).toBe(0);
+    expect(store.isPlaced(1)).toBe(true);
+    expect(device.memory().held.weights).toBe(0);
+    await device.close();
+  });
+
+  it.each([undefined, 2 ** 16])('shows replaced values (simulated: %s)', async (simulateBytes) => {
+    const device = await addon.openDevice({ name: 'CPU', simulateBytes });
+    const store = make();
+    await store.replace('b', new Float32Array(8).fill(20));
+    store.bind(device);
+    await placeAll(store);
+    expect([...(await rowsOf(device, store, 'b', 1, 0))]).toEqual([20, 20, 20, 20]);
+    await store.replace('b', new Float32Array(8).fill(30));
+    expect([...(await rowsOf(device, store, 'b', 1, 0))]).toEqual([30, 30, 30, 30]);
+    expect([...(await rowsOf(device, store, 'c', 1, 1))]).toEqual([3, 3, 3, 3]);
+    await device.close();
+  });
+
+  it('answers Disposed after dispose, and so do graphs of it', async () => {
+    const device = await addon.openDevice({ name: 'CPU', simulateBytes: 2 ** 16 });
+    const store = make();
+    store.bind(device);
+    await placeAll(store);
+    const recorder = addon.createRecorder();
+    recorder.output(recorder.op('neg', [recorder.weight(store, 'a')]));
+    const graph = recorder.compile(device, device.createArena());
+    await graph.run();
+    await store.dispose();
+    expect(device.memory().held.weights).toBe(0);
+    expect(await failureCode(() => graph.run())).toBe('Disposed');
+    expect(await failureCode(() => store.place(0))).toBe('Disposed');
+    expect(await failureCode(() => addon.createRecorder().weight(store, 'a'))).toBe('Disposed');
+    await store.dispose();
+    await device.close();
+  });
+
+  it('is bound to the device that its graphs run on', async () => {
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => addon.openDevice({ name: 'CPU', simulateBytes: 2 ** 16 })),
+    );
+    const store = make();
+    const recorder = addon.createRecorder();
+    recorder.output(recorder.op('neg', [recorder.weight(store, 'a')]));
+    const graph = recorder.compile(one!, one!.createArena());
+    expect(await failureCode(() => graph.run())).toBe('InvalidArgument');
+    store.bind(two!);
+    await placeAll(store);
+    const error = await failure(() => graph.run());
+    expect(error.code).toBe('InvalidArgument');
+    expect(error.message).toContain('voice');
+    await Promise.all([one!.close(), two!.close()]);
+  });
+});
+
+describe('a state', () => {
+  let device: Device;
+  beforeEach(async () => {
+    device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 16 });
+  });
+  afterEach(() => device.close());
+  const numbers = (data: TensorData) => Array.from(data as Float32Array);
+
+  it('is zero at first, readable, writable, and counted', async () => {
+    const state = await device.createState([
+      { dtype: 'f32', shape: [2, 3] },
+      { dtype: 'f16', shape: [4] },
+    ]);
+    expect(device.memory().held.state).toBe(state.bytes);
+    expect(numbers(await state.read(0))).toEqual([0, 0, 0, 0, 0, 0]);
+    await state.write(0, Float32Array.of(1, 2), 8);
+    expect(numbers(await state.read(0))).toEqual([0, 0, 1, 2, 0, 0]);
+    expect(await state.read(1)).toEqual(new Uint8Array(8));
+    await state.clear();
+    expect(numbers(await state.read(0))).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(await failureCode(() => state.write(0, new Float32Array(7)))).toBe('InvalidArgument');
+    expect(await failureCode(() => state.write(0, new Float32Array(1), 24))).toBe('InvalidArgument');
+    expect(await failureCode(() => state.write(0, new Int32Array(1)))).toBe('UnsupportedDType');
+    expect(await failureCode(() => state.read(2))).toBe('InvalidArgument');
+    expect(await failureCode(() => device.createState([]))).toBe('InvalidArgument');
+    state.dispose();
+    expect(await failureCode(() => state.read(0))).toBe('Disposed');
+    expect(device.memory().held.state).toBe(0);
+  });
+
+  it('is written by graphs, in the order recorded', async () => {
+    const state = await device.createState([{ dtype: 'f32', shape: [4, 2] }]);
+    const recorder = addon.createRecorder();
+    const cache = recorder.state(state, 0);
+    const rows = recorder.input('f32', [2, 2]);
+    const ids = recorder.input('i32', [2]);
+    const before = recorder.op('scale', [cache], [1]);
+    recorder.op('set_rows', [cache, rows, ids]);
+    const row = recorder.op('narrow', [cache], [0, 0, 1]);
+    const written = recorder.op('cpy', [recorder.op('narrow', [rows], [0, 1, 1]), row]);
+    const after = recorder.op('scale', [cache], [10]);
+    for (const handle of [before, written, after]) recorder.output(handle);
+    expect(recorder.shape(written)).toEqual([1, 2]);
+    const graph = recorder.compile(device, device.createArena());
+    const inputs: [number, TensorData][] = [
+      [rows, Float32Array.of(1, 2, 3, 4)],
+      [ids, Int32Array.of(3, 1)],
+    ];
+    const first = (await graph.run({ inputs })).map(numbers);
+    expect(first).toEqual([new Array(8).fill(0), [3, 4], [30, 40, 30, 40, 0, 0, 10, 20]]);
+    expect(numbers(await state.read(0))).toEqual([3, 4, 3, 4, 0, 0, 1, 2]);
+    const second = (await graph.run({ inputs, read: [before] })).map(numbers);
+    expect(second).toEqual([[3, 4, 3, 4, 0, 0, 1, 2]]);
+  });
+
+  it('takes half precision', async () => {
+    const state = await device.createState([{ dtype: 'f16', shape: [2, 2] }]);
+    const recorder = addon.createRecorder();
+    const x = recorder.input('f32', [2, 2]);
+    const written = recorder.op('cpy', [x, recorder.state(state, 0)]);
+    recorder.output(recorder.op('cast', [written], [0]));
+    const graph = recorder.compile(device, device.createArena());
+    const [result] = await graph.run({ inputs: [[x, Float32Array.of(1, 0.5, -2, 0.1)]] });
+    expect(numbers(result!).map((value) => Math.fround(value))).toEqual([1, 0.5, -2, 0.0999755859375]);
+  });
+});
