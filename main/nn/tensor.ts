@@ -332,8 +332,27 @@ export class Tensor {
       );
     }
     const shape = b.shape.with(-1, a.shape.at(-2)!);
-    const product = this.record('mul_mat', [a.rowContiguous(), b.rowContiguous()], [], shape, 'f32');
-    return rank === this.rank ? product : product.reshape(...shape);
+    if (weight.rank === 2 && this.isContiguous && this.elements !== this.size(-2) * this.size(-1)) {
+      // One large product instead of one per row of the batch.
+      return this.reshape(-1, this.size(-1))
+        .linear(weight)
+        .reshape(...shape);
+    }
+    return this.record('mul_mat', [a.matrix(), b.matrix()], [], shape, 'f32');
+  }
+
+  /**
+   * As an operand of a product. Kernels take rows that lie apart, but some read the matrices of a batch as if they
+   * lay next to each other: anything with gaps between them is copied.
+   */
+  private matrix(): Tensor {
+    if (this.isContiguous) return this;
+    if (this.#base === null) {
+      return this.shape.slice(0, -2).every((size) => size === 1) ? this : this.contiguous();
+    }
+    const [rows, row] = [this.#order.at(-2), this.#order.at(-1)];
+    const apart = this.#base.isContiguous && row === this.rank - 1 && rows !== this.rank - 2;
+    return apart ? this : this.contiguous();
   }
 
   /** `x y` for `x` `[..., n, k]` and `y` `[..., k, m]`. */

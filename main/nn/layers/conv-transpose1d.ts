@@ -108,8 +108,15 @@ export class ConvTranspose1d extends Module {
       .reshape(groups, inputs, outputs, kernel_size)
       .permute(0, 2, 3, 1)
       .reshape(groups, outputs * kernel_size, inputs);
-    const product = x.reshape(batch, groups, inputs, frames).transpose(2, 3).linear(rows);
-    return product.permute(0, 2, 1, 3).reshape(batch, frames, out_channels * kernel_size);
+    const product = x
+      .reshape(batch, groups, inputs, frames)
+      .permute(1, 0, 3, 2)
+      .reshape(groups, batch * frames, inputs)
+      .linear(rows);
+    return product
+      .reshape(groups, batch, frames, outputs * kernel_size)
+      .permute(1, 2, 0, 3)
+      .reshape(batch, frames, out_channels * kernel_size);
   }
 
   override extraRepr(): string {

@@ -106,24 +106,30 @@ export class Conv1d extends Module {
     const batch = x.size(0);
     const inputs = this.in_channels / groups;
     const columns = inputs * this.kernel_size;
-    const grouped = input.reshape(batch * groups, inputs, input.size(2));
-    const all =
-      Math.floor((grouped.size(2) + 2 * padding - (this.kernel_size - 1) * this.dilation - 1) / this.stride) +
-      1;
+    // Groups outermost, so that each has one product over the whole batch.
+    const grouped = input
+      .reshape(batch, groups, inputs, input.size(2))
+      .permute(1, 0, 2, 3)
+      .reshape(groups * batch, inputs, input.size(2));
+    const reach = (this.kernel_size - 1) * this.dilation;
+    const all = Math.floor((grouped.size(2) + 2 * padding - reach - 1) / this.stride) + 1;
     const unfolded = grouped
       .record(
         'im2col',
-        [weight, grouped.contiguous()],
+        [weight, grouped],
         [this.stride, padding, this.dilation],
-        [batch * groups, all, columns],
+        [groups * batch, all, columns],
         'f32',
       )
       .narrow(1, skip, outFrames);
     if (groups === 1) return unfolded.linear(weight.reshape(this.out_channels, columns));
     const product = unfolded
-      .reshape(batch, groups, outFrames, columns)
+      .reshape(groups, batch * outFrames, columns)
       .linear(weight.reshape(groups, this.out_channels / groups, columns));
-    return product.permute(0, 2, 1, 3).reshape(batch, outFrames, this.out_channels);
+    return product
+      .reshape(groups, batch, outFrames, this.out_channels / groups)
+      .permute(1, 2, 0, 3)
+      .reshape(batch, outFrames, this.out_channels);
   }
 
   /**
