@@ -63,8 +63,8 @@ StreamerStats Streamer::stats() const {
     return stats_;
 }
 
-void Streamer::paceLink(size_t bytes) {
-    link_.pace(bytes, [this] { return device_.interrupted(); });
+void Streamer::paceLink(size_t bytes, const CancelPointer& cancel) {
+    link_.pace(bytes, [&] { return device_.interrupted() || (cancel && cancel->cancelled()); });
 }
 
 Streamer::Pass::Pass(Streamer& streamer, const std::vector<StreamedUnit>& order, CancelPointer cancel)
@@ -141,6 +141,7 @@ void Streamer::Pass::load(size_t index, size_t position) {
     slot.unit = use.unit;
     slot.version = use.store->version(use.unit);
     slot.ahead = true;
+    use.store->noteStreamed(use.store->unitBytes(use.unit));
     const std::lock_guard lock(streamer_.statsMutex_);
     ++streamer_.stats_.copies;
     streamer_.stats_.streamedBytes += use.store->unitBytes(use.unit);

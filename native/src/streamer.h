@@ -56,8 +56,8 @@ class Streamer {
     void forget(const WeightStore& store);
 
     StreamerStats stats() const;
-    /** Sleeps as long as a simulated link takes for these bytes. */
-    void paceLink(size_t bytes);
+    /** Sleeps as long as a simulated link takes for these bytes; less when cancelled. */
+    void paceLink(size_t bytes, const CancelPointer& cancel);
 
     /** One run of a graph: the units in the order in which its calls read them. */
     class Pass {

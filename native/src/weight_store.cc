@@ -1,6 +1,7 @@
 #include "weight_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 std::atomic<uint64_t> nextStoreId{1};
 
 /** Cancel is seen, and a staging buffer inside a backend stays, within this. */
-constexpr size_t kUploadPiece = size_t{16} << 20;
+constexpr size_t kUploadPiece = size_t{8} << 20;
 
 ggml_context* newLayoutContext(size_t tensors) {
     ggml_init_params params = {ggml_tensor_overhead() * (tensors + 1), nullptr, true};
@@ -175,15 +176,56 @@ size_t WeightStore::place(int position, const CancelPointer& cancel) {
     for (size_t bytes : unit.chunks) {
         buffers.push_back(device_->allocate(Purpose::Weights, bytes, GGML_BACKEND_BUFFER_USAGE_WEIGHTS));
     }
+    size_t copied = 0;
+    std::chrono::duration<double> taken{0};
     for (int weight : unit.weights) {
         Weight& entry = *weights_[index(weight)];
-        entry.host.materialise();
+        materialise(entry);
+        const auto begin = std::chrono::steady_clock::now();
         upload(entry, *buffers[entry.chunk], cancel);
+        taken += std::chrono::steady_clock::now() - begin;
+        copied += entry.host.bytes();
     }
     unit.buffers = std::move(buffers);
     unit.placed = true;
     ++epoch_;
+    const std::lock_guard lock(statsMutex_);
+    ++unit.stats.copies;
+    unit.stats.copiedBytes += copied;
+    unit.stats.copySeconds += taken.count();
     return unit.deviceBytes;
+}
+
+UnitStats WeightStore::stats(int unit) const {
+    const std::lock_guard lock(statsMutex_);
+    return units_[slot(unit)]->stats;
+}
+
+void WeightStore::noteRun(int unit, double seconds) {
+    const std::lock_guard lock(statsMutex_);
+    UnitStats& stats = units_[slot(unit)]->stats;
+    ++stats.runs;
+    stats.computeSeconds += seconds;
+}
+
+void WeightStore::materialise(Weight& weight) {
+    if (weight.dropped) ownedHostBytes_ += weight.host.ownedBytes();
+    weight.dropped = false;
+    weight.host.materialise();
+}
+
+size_t WeightStore::dropHost(int position) {
+    Unit& unit = *units_[slot(position)];
+    if (!unit.placed || unit.pinned) return 0;
+    size_t freed = 0;
+    for (int weight : unit.weights) {
+        Weight& entry = *weights_[index(weight)];
+        const size_t bytes = entry.host.drop();
+        entry.dropped = entry.dropped || bytes > 0;
+        freed += bytes;
+    }
+    ownedHostBytes_ -= freed;
+    return freed;
 }
 
 void WeightStore::upload(const Weight& weight, const DeviceBuffer& buffer, const CancelPointer& cancel) {
@@ -199,12 +241,12 @@ void WeightStore::upload(const Weight& weight, const DeviceBuffer& buffer, const
         unbind(&target);
         ggml_backend_tensor_alloc(buffer.get(), &target, buffer.base() + weight.offset);
         for (size_t done = 0; done < bytes;) {
-            throwIfCancelled(cancel);
-            if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
             const size_t piece = std::min(kUploadPiece, bytes - done);
             ggml_backend_tensor_set(&target, weight.host.data() + done, done, piece);
-            device_->streamer().paceLink(piece);
+            device_->streamer().paceLink(piece, cancel);
             done += piece;
+            throwIfCancelled(cancel);
+            if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
         }
     });
 }
@@ -246,7 +288,8 @@ void WeightStore::replace(int position, const uint8_t* data) {
     requireAlive();
     Weight& weight = *weights_[index(position)];
     Unit& unit = *units_[slot(weight.unit)];
-    const size_t ownedBefore = weight.host.ownedBytes();
+    const size_t ownedBefore = weight.dropped ? 0 : weight.host.ownedBytes();
+    weight.dropped = false;
     weight.host.replace(data);
     ownedHostBytes_ += weight.host.ownedBytes() - ownedBefore;
     touch(unit);
@@ -295,7 +338,7 @@ std::vector<UnitPiece> WeightStore::pieces(int position) {
     pieces.reserve(unit.weights.size());
     for (int weight : unit.weights) {
         Weight& entry = *weights_[index(weight)];
-        entry.host.materialise();
+        materialise(entry);
         pieces.push_back({entry.host.data(), entry.offset, entry.host.bytes()});
     }
     return pieces;
@@ -318,7 +361,7 @@ size_t WeightStore::pin(int position) {
             if (pinned->copy() != nullptr) std::memset(pinned->copy(), 0, pinned->bytes());
             for (int weight : unit.weights) {
                 Weight& entry = *self->weights_[index(weight)];
-                entry.host.materialise();
+                self->materialise(entry);
                 pinned->lock(entry.host.data(), entry.host.bytes());
                 if (pinned->copy() == nullptr) continue;
                 std::memcpy(pinned->copy() + entry.offset, entry.host.data(), entry.host.bytes());
