@@ -139,7 +139,7 @@ export interface StreamerStats {
 
 /** What one unit has cost so far, since its store was bound to a device. */
 export interface UnitStats {
-  /** Uploads: by `place` and by streaming. */
+  /** Uploads by `place`; those of the streamer are in `StreamerStats`. */
   copies: number;
   copiedBytes: number;
   copySeconds: number;
@@ -261,9 +261,9 @@ export interface WeightStore {
   isPlaced(unit: number): boolean;
   /**
    * Free owned host memory of a placed unit (-1: the fixed part) that can be read again from its checkpoint; it is
-   * read again when next needed. Returns bytes freed: 0 where nothing is owned, on host devices, for replaced weights.
+   * read again when next needed. Resolves with bytes freed: 0 where nothing is owned, on host devices, for replaced weights.
    */
-  dropHost(unit: number): number;
+  dropHost(unit: number): Promise<number>;
   /** New data for one weight (same shape and dtype); placed copies are refreshed. */
   replace(name: string, data: TensorData): Promise<void>;
   /** Pin (page-lock) the host side of a unit where the device has it; returns pinned bytes, 0 when it cannot. */

@@ -138,6 +138,10 @@ class Device : public std::enable_shared_from_this<Device> {
     };
     void observeNodes(NodeObserver* observer) { observer_ = observer; }
 
+    /** While on, each segment is a call of its own, waited for and timed. Any thread. */
+    void setProfiling(bool on) { profiling_.store(on); }
+    bool profiling() const { return profiling_.load(); }
+
     Streamer& streamer() { return *streamer_; }
 
   private:
@@ -152,6 +156,7 @@ class Device : public std::enable_shared_from_this<Device> {
     bool simulated_ = false;
     bool isHost_ = false;
     bool computesOnCpu_ = false;
+    std::atomic<bool> profiling_{false};
     bool keepsMemory_ = false;
     DeviceCaps caps_;
     ggml_backend_dev_t handle_ = nullptr;

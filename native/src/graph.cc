@@ -151,7 +151,9 @@ void Graph::bindWeights() {
     std::vector<uint64_t> epochs;
     for (const auto& store : stores_) epochs.push_back(store->epoch());
     const uint64_t streamer = device_->streamer().configuration();
-    if (schedule_ && epochs == boundEpochs_ && streamer == boundStreamer_) return;
+    const bool profiling = device_->profiling();
+    if (schedule_ && epochs == boundEpochs_ && streamer == boundStreamer_ && profiling == boundProfiling_)
+        return;
     boundEpochs_.clear();
     callBackend(device_->name(), [&] {
         for (const WeightLeaf& leaf : recording_.weights) {
@@ -160,10 +162,11 @@ void Graph::bindWeights() {
         }
     });
     schedule_.reset();
-    schedule_ = std::make_unique<Schedule>(recording_, *layout_, *device_);
+    schedule_ = std::make_unique<Schedule>(recording_, *layout_, *device_, profiling);
     // Binding on a host device may read weights for the first time, which counts as a change.
     for (const auto& store : stores_) boundEpochs_.push_back(store->epoch());
     boundStreamer_ = streamer;
+    boundProfiling_ = profiling;
 }
 
 void Graph::allocate() {

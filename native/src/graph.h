@@ -66,6 +66,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     void allocate();
     void execute(const RunRequest& request);
     void compute(const Call& call, Progress& progress, const CancelPointer& cancel);
+    void profile(const Call& call, Progress& progress, const CancelPointer& cancel);
     void read(const RunRequest& request) const;
     void bindStreamed(const Call& call, const Streamer::Pass::Place* place);
     [[noreturn]] void stopped(const CancelPointer& cancel) const;
@@ -82,6 +83,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     /** What the leaves' bindings and the schedule were made for. */
     std::vector<uint64_t> boundEpochs_;
     uint64_t boundStreamer_ = 0;
+    bool boundProfiling_ = false;
     std::unique_ptr<Schedule> schedule_;
     bool disposed_ = false;
 };

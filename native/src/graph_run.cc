@@ -1,4 +1,5 @@
 // Execution of a compiled graph: its calls, the copies between them, and how both stop.
+#include <chrono>
 #include <utility>
 
 #include "error.h"
@@ -89,6 +90,24 @@ void Graph::compute(const Call& call, Progress& progress, const CancelPointer& c
     progress.finish(call);
 }
 
+/** `compute`, waited for and timed where the device profiles. */
+void Graph::profile(const Call& call, Progress& progress, const CancelPointer& cancel) {
+    if (!boundProfiling_) return compute(call, progress, cancel);
+    const auto synchronize = [&] {
+        callBackend(device_->name(), [&] { ggml_backend_synchronize(device_->backend()); });
+    };
+    synchronize();
+    const auto begin = std::chrono::steady_clock::now();
+    compute(call, progress, cancel);
+    synchronize();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const UnitTag& tag = layout_->segments[call.firstSegment].tag;
+    if (tag.unit < 0) return;
+    for (const auto& store : stores_) {
+        if (store.get() == tag.store) store->noteRun(tag.unit, taken.count());
+    }
+}
+
 void Graph::bindStreamed(const Call& call, const Streamer::Pass::Place* place) {
     callBackend(device_->name(), [&] {
         for (size_t weight : call.leaves) {
@@ -115,7 +134,7 @@ void Graph::execute(const RunRequest& request) {
         if (device_->interrupted()) stopped(request.cancel);
         window.beforeCall();
         if (call.streamed < 0) {
-            compute(call, progress, request.cancel);
+            profile(call, progress, request.cancel);
         } else {
             const auto position = static_cast<size_t>(call.streamed);
             const auto place = pass.acquire(position);
@@ -123,7 +142,7 @@ void Graph::execute(const RunRequest& request) {
             // The CPU computes in this thread: its next copy must be under way before. A GPU is given work
             // first, since copies from pageable memory hold this thread up.
             if (device_->mergesSegments()) pass.prefetch(position);
-            compute(call, progress, request.cancel);
+            profile(call, progress, request.cancel);
             pass.release(position);
             if (!device_->mergesSegments()) pass.prefetch(position);
             bindStreamed(call, nullptr);

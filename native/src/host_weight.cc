@@ -100,8 +100,12 @@ void HostWeight::materialise() {
         owned_ = AlignedBytes();
         throw;
     }
-    // The map is no longer needed for this weight.
-    source_ = {};
+}
+
+size_t HostWeight::drop() {
+    if (source_.tensor == nullptr || mapped_ || owned_.data() == nullptr) return 0;
+    owned_ = AlignedBytes();
+    return bytes_;
 }
 
 void HostWeight::convert() {

@@ -52,6 +52,8 @@ class HostWeight {
     void materialise();
     /** Null before `materialise`. */
     const uint8_t* data() const { return mapped_ ? source_.tensor->data : owned_.data(); }
+    /** Gives up what `materialise` made and can make again. Returns bytes freed. */
+    size_t drop();
     /** New values, in the weight's type; `bytes` as before. */
     void replace(const uint8_t* data);
 

@@ -63,12 +63,13 @@ std::unordered_map<const ggml_tensor*, size_t> positionsOf(const Layout& layout)
 
 }  // namespace
 
-Schedule::Schedule(const Recording& recording, Layout& layout, Device& device)
+Schedule::Schedule(const Recording& recording, Layout& layout, Device& device, bool profiling)
     : context_(nullptr, ggml_free) {
     for (size_t i = 0; i < layout.segments.size(); ++i) {
         const Segment& segment = layout.segments[i];
         const int unit = streamedUnit(recording, segment, device);
-        const bool joins = device.mergesSegments() && !calls.empty() && unit < 0 && calls.back().streamed < 0;
+        const bool joins =
+            device.mergesSegments() && !profiling && !calls.empty() && unit < 0 && calls.back().streamed < 0;
         if (joins) {
             calls.back().endSegment = i + 1;
             continue;

@@ -21,12 +21,13 @@ struct Call {
 
 /**
  * How a graph runs while certain units are resident. On backends whose fusion may change rounding, each
- * segment is a call whether it streams or not; on the CPU, segments that need no copy are one call.
+ * segment is a call whether it streams or not; on the CPU, segments that need no copy are one call, unless
+ * they are timed one by one.
  */
 class Schedule {
   public:
     /** Throws WeightNotPlaced, UnitOutsideForward: names component, parameter and unit. */
-    Schedule(const Recording& recording, Layout& layout, Device& device);
+    Schedule(const Recording& recording, Layout& layout, Device& device, bool profiling);
 
     std::vector<Call> calls;
     std::vector<StreamedUnit> streamed;

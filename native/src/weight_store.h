@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,6 +33,15 @@ struct UnitPiece {
     size_t bytes = 0;
 };
 
+/** What one unit has cost so far. */
+struct UnitStats {
+    uint64_t copies = 0;
+    uint64_t copiedBytes = 0;
+    double copySeconds = 0;
+    uint64_t runs = 0;
+    double computeSeconds = 0;
+};
+
 /**
  * The weights of one component: host side, and which units are on the device. What is not marked otherwise
  * runs on the thread of the bound device.
@@ -58,6 +68,9 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     size_t unitBytes(int unit) const;
     size_t ownedHostBytes() const { return ownedHostBytes_.load(); }
     bool isPlaced(int unit) const;
+    /** Bytes uploaded by streaming. */
+    uint64_t streamedBytes() const { return streamedBytes_.load(); }
+    UnitStats stats(int unit) const;
     /** Throws InvalidArgument while something is placed. */
     void bind(const std::shared_ptr<Device>& device);
     const std::shared_ptr<Device>& device() const { return device_; }
@@ -80,6 +93,11 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     size_t unplace(int unit);
     void unplaceAll();
     void replace(int weight, const uint8_t* data);
+    /** Host memory of a placed unit that its checkpoint can give again. Returns bytes freed. */
+    size_t dropHost(int unit);
+    void noteStreamed(size_t bytes) { streamedBytes_ += bytes; }
+    /** One of the unit's segments ran this long. */
+    void noteRun(int unit, double seconds);
     /** Grows whenever a leaf that was bound before must be bound again. */
     uint64_t epoch() const { return epoch_; }
     /** Grows whenever the values of a unit change. */
@@ -109,6 +127,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
         size_t bytes = 0;
         size_t offset = 0;
         size_t chunk = 0;
+        /** Its owned host memory was given up until it is next needed. */
+        bool dropped = false;
         /** Host devices: a buffer that spans the host side. */
         ggml_backend_buffer_t hostBuffer = nullptr;
     };
@@ -123,6 +143,7 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
         std::shared_ptr<PinnedUnit> pinRequest;
         std::shared_ptr<PinnedUnit> pinned;
         uint64_t version = 0;
+        UnitStats stats;
         std::atomic<bool> placed{false};
     };
 
@@ -131,6 +152,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     size_t slot(int unit) const;
     void layOut(ggml_backend_buffer_type_t type, size_t alignment, size_t maxBufferBytes);
     void upload(const Weight& weight, const DeviceBuffer& buffer, const CancelPointer& cancel);
+    /** The host side, read from the checkpoint where it is not there. */
+    void materialise(Weight& weight);
     void refreshHostBuffer(Weight& weight);
     void touch(Unit& unit);
 
@@ -143,6 +166,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     std::vector<std::shared_ptr<const Checkpoint>> checkpoints_;
     std::shared_ptr<Device> device_;
     std::atomic<size_t> ownedHostBytes_{0};
+    std::atomic<uint64_t> streamedBytes_{0};
+    mutable std::mutex statsMutex_;
     std::atomic<bool> disposed_{false};
     int announced_ = 0;
     uint64_t epoch_ = 1;

@@ -50,6 +50,7 @@ class DeviceBinding final : public Wrapped<DeviceBinding, Device> {
     Napi::Value supportsDType(const Napi::CallbackInfo& info);
     Napi::Value setStreamer(const Napi::CallbackInfo& info);
     Napi::Value streamerStats(const Napi::CallbackInfo& info);
+    Napi::Value setProfiling(const Napi::CallbackInfo& info);
     Napi::Value createArena(const Napi::CallbackInfo& info);
     Napi::Value createState(const Napi::CallbackInfo& info);
     Napi::Value close(const Napi::CallbackInfo& info);
@@ -121,6 +122,9 @@ class WeightStoreBinding final : public Wrapped<WeightStoreBinding, WeightStore>
     Napi::Value unitCount(const Napi::CallbackInfo& info);
     Napi::Value unitBytes(const Napi::CallbackInfo& info);
     Napi::Value fixedBytes(const Napi::CallbackInfo& info);
+    Napi::Value streamedBytes(const Napi::CallbackInfo& info);
+    Napi::Value unitStats(const Napi::CallbackInfo& info);
+    Napi::Value dropHost(const Napi::CallbackInfo& info);
     Napi::Value ownedHostBytes(const Napi::CallbackInfo& info);
     Napi::Value bind(const Napi::CallbackInfo& info);
     Napi::Value place(const Napi::CallbackInfo& info);

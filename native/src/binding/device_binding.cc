@@ -72,6 +72,7 @@ void DeviceBinding::define(Napi::Env env) {
                                     InstanceMethod<&DeviceBinding::supportsDType>("supportsDType"),
                                     InstanceMethod<&DeviceBinding::setStreamer>("setStreamer"),
                                     InstanceMethod<&DeviceBinding::streamerStats>("streamerStats"),
+                                    InstanceMethod<&DeviceBinding::setProfiling>("setProfiling"),
                                     InstanceMethod<&DeviceBinding::createArena>("createArena"),
                                     InstanceMethod<&DeviceBinding::createState>("createState"),
                                     InstanceMethod<&DeviceBinding::close>("close")}));
@@ -191,6 +192,14 @@ Napi::Value DeviceBinding::streamerStats(const Napi::CallbackInfo& info) {
     object.Set("copySeconds", Napi::Number::New(env, stats.copySeconds));
     object.Set("waitSeconds", Napi::Number::New(env, stats.waitSeconds));
     return object;
+}
+
+Napi::Value DeviceBinding::setProfiling(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        if (!info[0].IsBoolean()) throw Error("InvalidArgument", "setProfiling takes true or false.");
+        core_->setProfiling(info[0].As<Napi::Boolean>().Value());
+        return info.Env().Undefined();
+    });
 }
 
 Napi::Value DeviceBinding::createArena(const Napi::CallbackInfo& info) {

@@ -54,6 +54,9 @@ void WeightStoreBinding::define(Napi::Env env) {
                                     InstanceMethod<&WeightStoreBinding::unitBytes>("unitBytes"),
                                     InstanceAccessor<&WeightStoreBinding::fixedBytes>("fixedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::ownedHostBytes>("ownedHostBytes"),
+                                    InstanceAccessor<&WeightStoreBinding::streamedBytes>("streamedBytes"),
+                                    InstanceMethod<&WeightStoreBinding::unitStats>("unitStats"),
+                                    InstanceMethod<&WeightStoreBinding::dropHost>("dropHost"),
                                     InstanceMethod<&WeightStoreBinding::bind>("bind"),
                                     InstanceMethod<&WeightStoreBinding::place>("place"),
                                     InstanceMethod<&WeightStoreBinding::unplace>("unplace"),
@@ -102,6 +105,37 @@ Napi::Value WeightStoreBinding::fixedBytes(const Napi::CallbackInfo& info) {
 
 Napi::Value WeightStoreBinding::ownedHostBytes(const Napi::CallbackInfo& info) {
     return Napi::Number::New(info.Env(), static_cast<double>(core_->ownedHostBytes()));
+}
+
+Napi::Value WeightStoreBinding::streamedBytes(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(core_->streamedBytes()));
+}
+
+Napi::Value WeightStoreBinding::unitStats(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const UnitStats stats = core_->stats(readUnit(info[0]));
+        Napi::Object object = Napi::Object::New(info.Env());
+        object.Set("copies", Napi::Number::New(info.Env(), static_cast<double>(stats.copies)));
+        object.Set("copiedBytes", Napi::Number::New(info.Env(), static_cast<double>(stats.copiedBytes)));
+        object.Set("copySeconds", Napi::Number::New(info.Env(), stats.copySeconds));
+        object.Set("runs", Napi::Number::New(info.Env(), static_cast<double>(stats.runs)));
+        object.Set("computeSeconds", Napi::Number::New(info.Env(), stats.computeSeconds));
+        return object;
+    });
+}
+
+Napi::Value WeightStoreBinding::dropHost(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const int unit = readUnit(info[0]);
+        core_->unitBytes(unit);
+        return runAsync(
+            info.Env(), core_->requireDevice(),
+            [store = core_, unit]() -> Finish {
+                const size_t bytes = store->dropHost(unit);
+                return [bytes](Napi::Env env) { return Napi::Number::New(env, static_cast<double>(bytes)); };
+            },
+            announce(core_));
+    });
 }
 
 Napi::Value WeightStoreBinding::bind(const Napi::CallbackInfo& info) {
