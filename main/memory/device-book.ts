@@ -196,9 +196,9 @@ export class DeviceBook {
     this.#streamer = options;
   }
 
-  /** Unit times are measured while on; a native core without this switch measures none. */
+  /** Unit times are measured while on. */
   profile(on: boolean): void {
-    if (typeof this.device.setProfiling === 'function') this.device.setProfiling(on);
+    this.device.setProfiling(on);
   }
 
   begin(stage: ActiveStage): void {

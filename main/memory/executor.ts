@@ -50,7 +50,7 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
     env.pins.settle(handle, component.streamed, env.pinBudget());
-    if (env.dropHostCopies && handle.isWhole) handle.dropHost();
+    if (env.dropHostCopies && handle.isWhole) await handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
   }
 }
@@ -70,7 +70,7 @@ async function carryOutGiveUp(step: GiveUp, plan: Plan, env: ExecutorEnvironment
   });
 }
 
-/** Place (1) or give up (-1) one unit; only what really moved is traced. */
+/** Place (1) or give up (-1) one unit; only what really moved is traced. Resolves with the bytes moved. */
 async function move(
   handle: ModelHandle,
   unit: number,
@@ -78,15 +78,19 @@ async function move(
   env: ExecutorEnvironment,
 ): Promise<number> {
   const before = handle.loadedBytes;
-  const start = performance.now();
-  if (direction > 0) await handle.placeUnit(unit, env.signal);
-  else await handle.giveUpUnit(unit);
-  const bytes = Math.abs(handle.loadedBytes - before);
-  if (bytes === 0) return 0;
-  const ms = performance.now() - start;
-  if (direction > 0) {
-    env.trace.add({ kind: 'place', device: env.book.id, subject: handle.id, bytes, units: [unit], ms });
+  if (direction < 0) {
+    await handle.giveUpUnit(unit);
+    return before - handle.loadedBytes;
   }
+  const stats = handle.store.unitStats(unit);
+  await handle.placeUnit(unit, env.signal);
+  const bytes = handle.loadedBytes - before;
+  if (bytes === 0) return 0;
+  const now = handle.store.unitStats(unit);
+  const seconds = now.copySeconds - stats.copySeconds;
+  env.book.noteCopies(now.copiedBytes - stats.copiedBytes, seconds);
+  const ms = Math.round(seconds * 1e6) / 1000;
+  env.trace.add({ kind: 'place', device: env.book.id, subject: handle.id, bytes, units: [unit], ms });
   return bytes;
 }
 

@@ -36,7 +36,7 @@ export class StageLearning {
     const unmeasured = handles.filter(
       (handle) => handle.unitCount > 0 && this.unitTimes(book, handle) === null,
     );
-    return new StageMeasurement(book, handles, residency === 'cost' ? unmeasured : []);
+    return new StageMeasurement(book, residency === 'cost' ? unmeasured : []);
   }
 
   /** Resolves the measured working memory; null where nothing could be measured, or the stage failed. */

@@ -1,7 +1,6 @@
 import type { CancelToken, Device, TensorData, WeightStore } from '../../native/addon.ts';
 import type { Partial } from '../contract/speech.ts';
 import type { Module } from '../nn/module.ts';
-import { streamedBytes } from './store-stats.ts';
 import { type ComponentKind, type Mark, markOf, type UnitDecision } from './units.ts';
 
 export interface HandleOptions {
@@ -54,7 +53,6 @@ export class ModelHandle {
   #placementOrder: number[] = [];
   #fixedPlaced = false;
   #loadedBytes = 0;
-  #streamedBytes = 0;
   #disposed = false;
   #movesInProgress = 0;
 
@@ -108,12 +106,7 @@ export class ModelHandle {
   }
 
   get streamedBytes(): number {
-    return streamedBytes(this.store) ?? this.#streamedBytes;
-  }
-
-  /** Its share of what a stage streamed, where the core counts by device only. */
-  noteStreamed(bytes: number): void {
-    this.#streamedBytes += bytes;
+    return this.store.streamedBytes;
   }
 
   get hostBytes(): number {
@@ -203,11 +196,11 @@ export class ModelHandle {
     return freed + (await this.giveUpUnit(fixedPart));
   }
 
-  /** Give up host memory that the checkpoint can give again; only of what is on the device. Returns bytes freed. */
-  dropHost(): number {
-    if (this.onHost || typeof this.store.dropHost !== 'function') return 0;
-    let bytes = this.#fixedPlaced ? this.store.dropHost(fixedPart) : 0;
-    for (const unit of this.#placementOrder) bytes += this.store.dropHost(unit);
+  /** Give up host memory that the checkpoint can give again; only of what is on the device. Resolves with bytes freed. */
+  async dropHost(): Promise<number> {
+    if (this.onHost) return 0;
+    let bytes = this.#fixedPlaced ? await this.store.dropHost(fixedPart) : 0;
+    for (const unit of [...this.#placementOrder]) bytes += await this.store.dropHost(unit);
     return bytes;
   }
 

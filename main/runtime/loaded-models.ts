@@ -276,7 +276,9 @@ export class LoadedModels {
     if (policyFromSettings(this.#options.settings(), memory.totalBytes).hostCopies !== 'on') {
       for (const entry of this.#entries.values()) {
         if (entry.phase !== 'ready') continue;
-        for (const handle of entry.handles) if (short() && handle.isWhole) freed += handle.dropHost();
+        for (const handle of entry.handles) {
+          if (short() && handle.isWhole) freed += await handle.dropHost();
+        }
       }
     }
     for (const entry of this.#idle()) {

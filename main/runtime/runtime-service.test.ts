@@ -194,7 +194,7 @@ describe('loaded models', () => {
     const { component } = await use(runtime, model('a'));
     expect(component.handle.isWhole).toBe(true);
     addon.host = { ...addon.host, availableBytes: 1000 * MiB };
-    component.store.dropHost = () => {
+    component.store.dropHost = async () => {
       addon.host = { ...addon.host, availableBytes: 5000 * MiB };
       return 100;
     };

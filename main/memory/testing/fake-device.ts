@@ -277,7 +277,7 @@ export class FakeStore implements WeightStore {
     return this.#placed.has(unit);
   }
 
-  dropHost(unit: number): number {
+  async dropHost(unit: number): Promise<number> {
     const bytes = Math.min(this.ownedHostBytes, this.unitBytes(unit));
     this.ownedHostBytes -= bytes;
     return bytes;
