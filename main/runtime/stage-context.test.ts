@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PlanRecord, replay } from '../memory/plan-log.ts';
 import { planLoad } from '../memory/planner/plan.ts';
 import { type Outcome, RuntimeRig, withRig } from './testing/rig.ts';
 
@@ -118,6 +119,35 @@ describe('the plan holds', () => {
       expect(decoder.state).toBe('calibrated');
       expect(decoder.ratio).toBeGreaterThan(0.2);
       expect(decoder.ratio).toBeLessThanOrEqual(1);
+    });
+  });
+});
+
+describe('what was measured', () => {
+  it('decides by time saved per byte, answers what a limit would cost, and predicts the next stage', async () => {
+    const change = { 'compute.simulate_vram_mb': halfway(), 'compute.vram_reserve_mb': 0 };
+    await withRig(change, async (rig) => {
+      const { manager } = rig.runtime;
+      for (let request = 0; request < 3; request++) {
+        expect((await rig.speak()).sha256).toBe(plain.sha256);
+      }
+      for (const handle of manager.handles) {
+        const times = manager.calibration.unitTimes(rig.book.key, handle.calibrationKey, handle.unitBytes);
+        expect(times).toHaveLength(handle.unitCount);
+        expect(Math.min(...times!)).toBeGreaterThan(0);
+      }
+      expect(rig.book.copyRate).toBeGreaterThan(0);
+      expect(rig.runtime.lastPrediction('two-stage')!.predictedMs).toBeGreaterThan(0);
+      const free = rig.runtime.whatIf('two-stage', {})!;
+      const none = rig.runtime.whatIf('two-stage', { mode: 'none' })!;
+      expect(none.residentBytes).toBeLessThan(free.residentBytes);
+      expect(none.totalMs).toBeGreaterThan(free.totalMs!);
+      expect(rig.runtime.whatIfCurve('two-stage', 10)).toHaveLength(10);
+      // The decisions can be made again elsewhere, from what was exported.
+      const { plans } = JSON.parse(JSON.stringify(rig.runtime.exportTrace())) as { plans: PlanRecord[] };
+      expect(replay(plans)).toEqual(
+        manager.planLog.records().map(({ state, request }) => planLoad(state, request)),
+      );
     });
   });
 });

@@ -34,6 +34,8 @@ export interface RequestPlan {
   problems: StageProblem[];
   /** Bytes uploaded over the whole request. */
   uploadBytes: number;
+  /** What the request leaves behind. */
+  after: PlannerState;
 }
 
 /** Plans every stage of a request, each on the state that the one before leaves, before the first byte moves. */
@@ -50,6 +52,7 @@ export function planRequest(state: PlannerState, stages: readonly StageRequest[]
   }
   return {
     stages: plans,
+    after: now,
     peakBytes: Math.max(0, ...plans.map((plan) => plan.peakBytes)),
     problems,
     uploadBytes: plans.reduce(

@@ -27,9 +27,13 @@ export interface WhatIfAnswer {
   reasons: Reason[];
 }
 
-/** The planner's answer to a change of policy; nothing moves. */
+/**
+ * The planner's answer to a change of policy; nothing moves. Sizes and times are those of the requests to come, when the
+ * first one after the change has moved what has to move; what gives up, and why, is said of that first one.
+ */
 export function whatIf(state: PlannerState, stages: readonly StageRequest[], change: WhatIf): WhatIfAnswer {
-  return answer(planRequest(changed(state, change), stages));
+  const first = planRequest(changed(state, change), stages);
+  return answer(first, planRequest(first.after, stages));
 }
 
 /** The same at `steps` limits from `fromBytes` to `toBytes`: the curve under the slider. */
@@ -65,31 +69,26 @@ function changed(state: PlannerState, change: WhatIf): PlannerState {
   };
 }
 
-function answer(plan: RequestPlan): WhatIfAnswer {
+function answer(first: RequestPlan, steady: RequestPlan): WhatIfAnswer {
   let residentBytes = 0;
   let streamedBytes = 0;
-  let givenUpBytes = 0;
-  let overBudgetBytes = 0;
   let totalMs: number | null = 0;
-  const reasons: Reason[] = plan.problems.map((problem) => problem.reason);
-  for (const stage of plan.stages) {
-    residentBytes = Math.max(
-      residentBytes,
-      stage.components.reduce((bytes, component) => bytes + component.residentBytes, 0),
-    );
-    streamedBytes += stage.components.reduce((bytes, component) => bytes + component.streamedBytes, 0);
-    givenUpBytes += stage.budget.givenBytes;
-    overBudgetBytes = Math.max(overBudgetBytes, stage.overBudgetBytes);
-    totalMs = totalMs === null || stage.prediction === null ? null : totalMs + stage.prediction.totalMs;
-    reasons.push(...stage.reasons);
+  for (const { components, prediction } of steady.stages) {
+    const resident = components.reduce((bytes, component) => bytes + component.residentBytes, 0);
+    residentBytes = Math.max(residentBytes, resident);
+    streamedBytes += components.reduce((bytes, component) => bytes + component.streamedBytes, 0);
+    totalMs = totalMs === null || prediction === null ? null : totalMs + prediction.totalMs;
   }
   return {
     residentBytes,
     streamedBytes,
-    peakBytes: plan.peakBytes,
-    givenUpBytes,
+    peakBytes: steady.peakBytes,
+    givenUpBytes: first.stages.reduce((bytes, stage) => bytes + stage.budget.givenBytes, 0),
     totalMs,
-    overBudgetBytes,
-    reasons,
+    overBudgetBytes: Math.max(0, ...first.stages.map((stage) => stage.overBudgetBytes)),
+    reasons: [
+      ...first.problems.map((problem) => problem.reason),
+      ...first.stages.flatMap((stage) => stage.reasons),
+    ],
   };
 }
