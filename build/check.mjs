@@ -20,7 +20,7 @@ const steps = [
   ['types', () => run(bin('tsc'), ['-p', '.'], { shell })],
   ['types of e2e', () => run(bin('tsc'), ['-p', 'e2e'], { shell })],
   ['types of the renderer', () => run(bin('tsc'), ['-p', 'renderer'], { shell })],
-  ['lint and format', () => run(bin('biome'), ['ci', '--error-on-warnings', '.'], { shell })],
+  ['lint and format', () => run(bin('biome'), ['ci', '--colors=off', '--error-on-warnings', '.'], { shell })],
   [
     'import arrows',
     () =>

@@ -32,6 +32,7 @@ export function run(command, args, options = {}) {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
     stdio: verbose ? ['ignore', 2, 2] : ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1' },
     ...rest,
   });
   if (result.error?.code === 'ENOENT') {
