@@ -1,12 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Device, WeightStore } from '../../native/addon.ts';
 import type { GraphBuilder } from './graph.ts';
 import { GraphCache } from './graph-cache.ts';
-import { KVCache, type KVCacheKind } from './kv-cache.ts';
+import { KVCache, type KVCacheKind, type KVCacheOptions } from './kv-cache.ts';
 import { causalMask } from './masks.ts';
 import { Random } from './random.ts';
 import { randomWeights } from './random-weights.ts';
-import { absentVulkan, addon, openTestDevice, vulkanName, vulkanRequired } from './testing/devices.ts';
+import {
+  absentVulkan,
+  addon,
+  openTestDevice,
+  testLimits,
+  vulkanName,
+  vulkanRequired,
+} from './testing/devices.ts';
 import { largestDifference } from './testing/fixtures.ts';
 import { Stack, width } from './testing/stack.ts';
 
@@ -80,6 +87,8 @@ class Decoder {
 }
 
 describe.each(['CPU', 'Vulkan'] as const)('KVCache on %s', (name) => {
+  vi.setConfig({ testTimeout: testLimits[name] });
+
   if (name === 'Vulkan' && vulkanName === null) {
     it('has a Vulkan device', ({ skip }) => {
       if (vulkanRequired) throw new Error(absentVulkan);
@@ -89,30 +98,52 @@ describe.each(['CPU', 'Vulkan'] as const)('KVCache on %s', (name) => {
   }
   let device: Device;
   let decoder: Decoder;
+  /** Whole sequences are computed on the CPU. */
+  let cpu: Device;
+  let reference: Decoder;
+  // Vulkan multiplies in float16 where a product has more than one column.
+  const tolerance = name === 'CPU' ? 1e-5 : 5e-3;
+
+  const caches: KVCache[] = [];
+
+  async function create(more: Partial<KVCacheOptions>): Promise<KVCache> {
+    const cache = await KVCache.create(addon, device, { ...options, ...more });
+    caches.push(cache);
+    return cache;
+  }
+
+  // Graphs hold on to the cache that they were recorded for.
+  afterEach(() => decoder.graphs.drop('step'));
 
   beforeAll(async () => {
     device = await openTestDevice(name);
     decoder = await new Decoder(device).load();
+    cpu = await openTestDevice('CPU');
+    reference = await new Decoder(cpu).load();
   });
 
   afterAll(async () => {
+    for (const cache of caches) cache.dispose();
     await decoder.dispose();
+    await reference.dispose();
     await device.close();
+    await cpu.close();
   });
 
   it.each<[KVCacheKind, 'f32' | 'f16', number]>([
-    ['dynamic', 'f32', 1e-5],
-    ['static', 'f32', 1e-5],
-    ['static', 'f16', 5e-3],
-  ])('gives step by step what the whole sequence gives (%s, %s)', async (kind, dtype, tolerance) => {
+    ['dynamic', 'f32', tolerance],
+    ['static', 'f32', tolerance],
+    ['static', 'f16', 1e-2],
+  ])('gives step by step what the whole sequence gives (%s, %s)', async (kind, dtype, limit) => {
     // Past the first block, so that the cache grows on the way.
     const count = 70;
     const x = new Random(8).fillNormal(new Float32Array(count * width));
-    const whole = await decoder.whole(x, count);
-    const cache = await KVCache.create(addon, device, { ...options, kind, dtype });
+    const whole = await reference.whole(x, count);
+    const cache = await create({ kind, dtype });
     const outputs: Float32Array[] = [];
-    // A prompt at once, then one position at a time, with a few at once in between.
-    for (const size of [57, 1, 1, 3, 1, 1, 1, 1, 2, 1, 1]) {
+    // A prompt at once (in pieces of 8 on Vulkan, see testing/devices.ts), then mostly one position at a time.
+    const prompt = name === 'CPU' ? [57] : [8, 8, 8, 8, 8, 8, 8, 1];
+    for (const size of [...prompt, 1, 1, 3, 1, 1, 1, 1, 2, 1, 1]) {
       const from = cache.length * width;
       outputs.push(await decoder.step(cache, x.slice(from, from + size * width), size));
     }
@@ -120,46 +151,36 @@ describe.each(['CPU', 'Vulkan'] as const)('KVCache on %s', (name) => {
     expect(cache.capacity).toBe(128);
     expect(cache.bytes).toBeGreaterThanOrEqual(2 * layers * 128 * 16 * (dtype === 'f32' ? 4 : 2));
     const joined = Float32Array.from(outputs.flatMap((part) => [...part]));
-    expect(largestDifference(joined, whole)).toBeLessThan(
-      name === 'CPU' ? tolerance : Math.max(tolerance, 1e-4),
-    );
-    decoder.graphs.drop('step');
-    cache.dispose();
+    expect(largestDifference(joined, whole)).toBeLessThan(limit);
   });
 
   it('keeps rows of a batch apart, also when it grows', async () => {
     const count = 66;
     const rows = [1, 2].map((seed) => new Random(seed).fillNormal(new Float32Array(count * width)));
-    const cache = await KVCache.create(addon, device, { ...options, batch: 2, kind: 'static' });
+    const cache = await create({ batch: 2, kind: 'static' });
     const part = (from: number, size: number): Float32Array =>
       Float32Array.from(rows.flatMap((row) => [...row.subarray(from * width, (from + size) * width)]));
-    await decoder.step(cache, part(0, 63), 63);
+    for (let from = 0; from < 63; from += 7) await decoder.step(cache, part(from, 7), 7);
     await decoder.step(cache, part(63, 2), 2);
     const last = await decoder.step(cache, part(65, 1), 1);
     for (const [row, x] of rows.entries()) {
-      const whole = await decoder.whole(x, count);
+      const whole = await reference.whole(x, count);
       const expected = whole.subarray(65 * 5);
-      expect(largestDifference(last.subarray(row * 5, row * 5 + 5), expected)).toBeLessThan(
-        name === 'CPU' ? 1e-5 : 1e-4,
-      );
+      expect(largestDifference(last.subarray(row * 5, row * 5 + 5), expected)).toBeLessThan(tolerance);
     }
-    decoder.graphs.drop('step');
-    cache.dispose();
   });
 
   it('goes back to an earlier position', async () => {
     const x = new Random(9).fillNormal(new Float32Array(12 * width));
-    const cache = await KVCache.create(addon, device, options);
+    const cache = await create({});
     await decoder.step(cache, x.slice(0, 8 * width), 8);
     await decoder.step(cache, new Float32Array(4 * width).fill(3), 4);
     cache.truncate(8);
     const again = await decoder.step(cache, x.slice(8 * width), 4);
-    const whole = await decoder.whole(x, 12);
-    expect(largestDifference(again, whole.subarray(8 * 5))).toBeLessThan(name === 'CPU' ? 1e-5 : 1e-4);
+    const whole = await reference.whole(x, 12);
+    expect(largestDifference(again, whole.subarray(8 * 5))).toBeLessThan(tolerance);
     expect(() => cache.truncate(13)).toThrow(RangeError);
     expect(() => cache.advance(1000)).toThrow(RangeError);
-    decoder.graphs.drop('step');
-    cache.dispose();
   });
 });
 

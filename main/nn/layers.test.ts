@@ -16,7 +16,14 @@ import { GroupNorm, LayerNorm, RMSNorm } from './layers/norm.ts';
 import { causalMask, paddingMask } from './masks.ts';
 import { Module } from './module.ts';
 import type { Tensor } from './tensor.ts';
-import { absentVulkan, addon, openTestDevice, vulkanName, vulkanRequired } from './testing/devices.ts';
+import {
+  absentVulkan,
+  addon,
+  openTestDevice,
+  testLimits,
+  vulkanName,
+  vulkanRequired,
+} from './testing/devices.ts';
 import { fixture, type LayerCase, largestDifference, layerCases, openFixtures } from './testing/fixtures.ts';
 
 /**
@@ -28,9 +35,6 @@ const tolerances: Record<'CPU' | 'Vulkan', Record<string, number>> = {
   CPU: { default: 1e-5, linear_f16: 2e-3, linear_bf16: 2e-2 },
   Vulkan: { default: 4e-3, linear_f16: 1e-2, linear_bf16: 2e-2 },
 };
-
-/** The software Vulkan device compiles each kernel when it is first used, which takes minutes on a busy machine. */
-const limits = { CPU: 20_000, Vulkan: 600_000 };
 
 /** Builds the layer that a case names from the case's arguments. */
 const builders: Record<string, (args: never) => Module> = {
@@ -185,6 +189,6 @@ describe.each(['CPU', 'Vulkan'] as const)('layers against PyTorch on %s', (name)
         await store.dispose();
       }
     },
-    limits[name],
+    testLimits[name],
   );
 });

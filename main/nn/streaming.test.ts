@@ -4,9 +4,10 @@ import { GraphBuilder } from './graph.ts';
 import { causalMask } from './masks.ts';
 import { Random } from './random.ts';
 import { randomWeights } from './random-weights.ts';
-import { addon } from './testing/devices.ts';
+import { absentVulkan, addon, testLimits, vulkanName, vulkanRequired } from './testing/devices.ts';
 import { Stack, unitsOf, width } from './testing/stack.ts';
 
+/** More than 8, see testing/devices.ts. */
 const positions = 9;
 
 /** The stack's output for one input, with the units that `place` chose on the device and the rest streaming. */
@@ -63,6 +64,10 @@ async function withDevice(
   }
 }
 
+function largestUnit(store: WeightStore): number {
+  return Math.max(...Array.from({ length: store.unitCount }, (_, unit) => store.unitBytes(unit)));
+}
+
 async function everything(store: WeightStore): Promise<void> {
   for (let unit = -1; unit < store.unitCount; unit += 1) await store.place(unit);
 }
@@ -82,10 +87,7 @@ describe.each(['f32', 'f16'] as const)('a stack of layers with %s weights', (dty
       expect(await run(device, dtype, everything)).toEqual(plain);
       const streamed = await run(device, dtype, async (store) => {
         await store.place(-1);
-        const largest = Math.max(
-          ...Array.from({ length: store.unitCount }, (_, unit) => store.unitBytes(unit)),
-        );
-        await device.setStreamer({ slots, slotBytes: largest, prefetch });
+        await device.setStreamer({ slots, slotBytes: largestUnit(store), prefetch });
       });
       expect(streamed).toEqual(plain);
       expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
@@ -95,4 +97,27 @@ describe.each(['f32', 'f16'] as const)('a stack of layers with %s weights', (dty
       expect(half).toEqual(plain);
     });
   });
+});
+
+describe('a stack of layers on Vulkan', () => {
+  it(
+    'gives the same bits streamed and resident',
+    async ({ skip }) => {
+      if (vulkanName === null) {
+        if (vulkanRequired) throw new Error(absentVulkan);
+        skip(absentVulkan);
+        return;
+      }
+      const device = await addon.openDevice({ name: vulkanName });
+      const resident = await run(device, 'f32', everything);
+      const streamed = await run(device, 'f32', async (store) => {
+        await store.place(-1);
+        await device.setStreamer({ slots: 2, slotBytes: largestUnit(store), prefetch: true });
+      });
+      expect(streamed).toEqual(resident);
+      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+      await device.close();
+    },
+    testLimits.Vulkan,
+  );
 });

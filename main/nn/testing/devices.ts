@@ -21,6 +21,9 @@ export const vulkanRequired = process.env.MIZUOTO_REQUIRE_VULKAN === '1';
 export const absentVulkan =
   'No Vulkan device is here: install mesa-vulkan-drivers and libvulkan1 for the software one.';
 
+/** Longest that one test may take: the software device compiles each kernel at its first use, on a busy machine slowly. */
+export const testLimits = { CPU: 60_000, Vulkan: 600_000 } as const;
+
 /** Opens each device once for a test file. */
 export async function openTestDevice(name: 'CPU' | 'Vulkan'): Promise<Device> {
   if (name === 'CPU') return addon.openDevice({ name: 'CPU', threads: 1 });
