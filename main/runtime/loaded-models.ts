@@ -1,6 +1,6 @@
 import { StudioError } from '../contract/errors.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { DeviceBook } from '../memory/device-book.ts';
+import type { DeviceBook, DeviceCache } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { policyFromSettings } from '../memory/policy.ts';
@@ -25,6 +25,8 @@ export interface ModelLoadContext {
 export interface LoadedParts<T> {
   value: T;
   handles: ModelHandle[];
+  /** Compiled graphs that are kept: they count as free while no stage runs, and go before a stage goes without. */
+  caches?: DeviceCache[];
   /** Graphs, caches and states of the engine; the handles are freed by the runtime. */
   unload?(): void | Promise<void>;
 }
@@ -57,6 +59,7 @@ interface Entry extends Omit<LoadedModel, 'state' | 'handles' | 'loadFraction' |
   loaded: Promise<LoadedParts<unknown>>;
   parts: LoadedParts<unknown> | null;
   gone: Promise<void> | null;
+  removeCaches: (() => void)[];
   onIdle: Set<() => void>;
 }
 
@@ -181,6 +184,7 @@ export class LoadedModels {
       }).then(() => this.#load(entry, source, signal)),
       parts: null,
       gone: null,
+      removeCaches: [],
       onIdle: new Set(),
     };
     this.#entries.set(id, entry);
@@ -203,6 +207,7 @@ export class LoadedModels {
     };
     const parts = await source.load({ book: entry.book, signal, progress });
     for (const handle of parts.handles) this.#options.manager.register(handle);
+    for (const cache of parts.caches ?? []) entry.removeCaches.push(entry.book.addCache(cache));
     entry.handles = parts.handles;
     entry.parts = parts;
     entry.phase = 'ready';
@@ -324,6 +329,7 @@ export class LoadedModels {
     entry.gone = (async () => {
       const before = this.#freeBytes(entry.book);
       try {
+        for (const remove of entry.removeCaches) remove();
         await entry.parts?.unload?.();
         for (const handle of entry.handles) await this.#options.manager.unregister(handle);
         await entry.book.lock.run(() => entry.book.trim());

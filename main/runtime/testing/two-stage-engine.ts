@@ -61,7 +61,7 @@ export class TwoStageEngine {
   readonly decoder: ModelHandle;
   readonly #talkerModule: Tower;
   readonly #decoderModule: Tower;
-  readonly #graphs: GraphCache;
+  readonly graphs: GraphCache;
 
   constructor(addon: Addon, book: DeviceBook, shape: TwoStageShape, model = 'two-stage') {
     this.#talkerModule = new Tower(shape.talkerBlocks);
@@ -79,12 +79,12 @@ export class TwoStageEngine {
       kind: 'oneshot',
       seed: 2,
     });
-    this.#graphs = new GraphCache(addon, book.device, { arena: book.arena });
+    this.graphs = new GraphCache(addon, book.device, { arena: book.arena });
   }
 
   /** Exact: what the graphs take, and the values in and out of them. */
   memoryFor(module: 'talker' | 'decoder', rows: number): number {
-    const { computeBytes, ioBytes } = this.#graphs.plan(...this.#recording(module, rows));
+    const { computeBytes, ioBytes } = this.graphs.plan(...this.#recording(module, rows));
     return computeBytes + 2 * ioBytes;
   }
 
@@ -147,11 +147,11 @@ export class TwoStageEngine {
     ctx: StageContext,
   ): Promise<Float32Array> {
     const [key, record] = this.#recording(module, rows);
-    return this.#graphs.use(key, record, (graph) => graph.runFloat32({ x }, 'y', { signal: ctx.signal }));
+    return this.graphs.use(key, record, (graph) => graph.runFloat32({ x }, 'y', { signal: ctx.signal }));
   }
 
   async unload(): Promise<void> {
-    await this.#graphs.dispose();
+    await this.graphs.dispose();
   }
 
   static source(addon: Addon, shape: TwoStageShape, model = 'two-stage'): ModelSource<TwoStageEngine> {
@@ -162,7 +162,12 @@ export class TwoStageEngine {
       load: async ({ book, progress }): Promise<LoadedParts<TwoStageEngine>> => {
         const value = new TwoStageEngine(addon, book, shape, model);
         progress(1);
-        return { value, handles: [value.talker, value.decoder], unload: () => value.unload() };
+        return {
+          value,
+          handles: [value.talker, value.decoder],
+          caches: [value.graphs],
+          unload: () => value.unload(),
+        };
       },
     };
   }
