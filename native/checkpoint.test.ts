@@ -1,5 +1,16 @@
 /** Checkpoint readers through the addon; the rules one by one are in native/tests. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -208,6 +219,71 @@ describe('what is refused', () => {
     checkpoint.close();
     expect(() => checkpoint.readFloat32('w')).toThrow(expect.objectContaining({ code: 'Disposed' }));
     expect(() => checkpoint.tensors).toThrow(expect.objectContaining({ code: 'Disposed' }));
+  });
+});
+
+describe('what would end a process', () => {
+  it('a tensor larger than any array is refused, and can still be listed', async () => {
+    const path = join(folder, 'huge.safetensors');
+    const bytes = 5 * 2 ** 30;
+    const header = JSON.stringify({ w: { dtype: 'U8', shape: [bytes], data_offsets: [0, bytes] } });
+    const file = openSync(path, 'w');
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(header.length));
+    writeSync(file, Buffer.concat([length, Buffer.from(header)]));
+    ftruncateSync(file, 8 + header.length + bytes);
+    closeSync(file);
+    const checkpoint = await addon.openCheckpoint([path]);
+    expect(checkpoint.tensors[0]!.bytes).toBe(bytes);
+    const refused = expect.objectContaining({
+      code: 'OutOfHostMemory',
+      message: expect.stringContaining('w'),
+    });
+    expect(() => checkpoint.readBytes('w')).toThrow(refused);
+    expect(() => checkpoint.readFloat32('w')).toThrow(refused);
+    checkpoint.close();
+    rmSync(path);
+  });
+
+  it('a file cut while its weights are in use on the processor is an error of the run', async () => {
+    const parts = { w: { dtype: 'F32', shape: [1024, 1024], data: new Uint8Array(4 << 20) } };
+    const path = write('cut-later.safetensors', safetensors(parts));
+    const checkpoint = await addon.openCheckpoint([path]);
+    const device = await addon.openDevice({ name: 'CPU', threads: 1 });
+    const shape = [1024, 1024];
+    const store = addon.createWeightStore('cut', [
+      { name: 'w', shape, dtype: 'f32', unit: 0, source: { checkpoint, tensor: 'w' } },
+    ]);
+    store.bind(device);
+    await store.place(0);
+    const recorder = addon.createRecorder();
+    const x = recorder.input('f32', [1, 1024]);
+    recorder.setUnit(store, 0);
+    recorder.output(recorder.op('mul_mat', [recorder.weight(store, 'w'), x]));
+    const graph = recorder.compile(device, device.createArena());
+    const run = () => graph.run({ inputs: [[x, new Float32Array(1024)]] });
+    await expect(run()).resolves.toHaveLength(1);
+    truncateSync(path, 8192);
+    await expect(run()).rejects.toMatchObject({ code: expect.stringMatching(/^File/) });
+    graph.dispose();
+    await store.dispose();
+    await device.close();
+  });
+
+  it('metadata keys of any kind are plain data', async () => {
+    const header = Buffer.from('{"__metadata__":{"__proto__":"p","a\\u0000b":"n","constructor":"c"}}');
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(header.length));
+    const checkpoint = await addon.openCheckpoint([
+      write('keys.safetensors', Buffer.concat([length, header])),
+    ]);
+    const { metadata } = checkpoint;
+    expect(Object.entries(metadata).sort()).toEqual([
+      ['__proto__', 'p'],
+      ['a\0b', 'n'],
+      ['constructor', 'c'],
+    ]);
+    expect(Object.getPrototypeOf(metadata)).toBe(Object.prototype);
   });
 });
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "error.h"
@@ -154,6 +155,8 @@ void WeightStore::bind(const std::shared_ptr<Device>& device) {
                         " for " + device_->name() + ": give them up before binding them elsewhere.",
                     {detailOf("component", component_), detailOf("device", device_->name())});
     }
+    // A copy into page-locked memory still reads the offsets that are laid anew here.
+    while (pinning_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     device_ = device;
     layOut(device->bufferType(), device->alignment(), device->maxBufferBytes());
     ++epoch_;
@@ -356,7 +359,7 @@ size_t WeightStore::pin(int position) {
     if (unit.chunks.size() != 1) return 0;
     unit.pinRequest = PinnedUnit::make(device, unit.deviceBytes);
     if (!unit.pinRequest) return 0;
-    device->post([self = shared_from_this(), &unit, pinned = unit.pinRequest] {
+    device->post([self = shared_from_this(), running = pinning_, &unit, pinned = unit.pinRequest] {
         try {
             if (pinned->copy() != nullptr) std::memset(pinned->copy(), 0, pinned->bytes());
             for (int weight : unit.weights) {

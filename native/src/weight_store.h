@@ -170,6 +170,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     mutable std::mutex statsMutex_;
     std::atomic<bool> disposed_{false};
     int announced_ = 0;
+    /** Copies into page-locked memory on their way; each holds one reference. */
+    std::shared_ptr<int> pinning_ = std::make_shared<int>(0);
     uint64_t epoch_ = 1;
 };
 

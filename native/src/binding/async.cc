@@ -21,6 +21,8 @@ void settle(Napi::Env env, uint64_t id, const std::optional<Error>& failure, con
         }
     } catch (const Napi::Error& error) {
         deferred.Reject(error.Value());
+    } catch (...) {
+        deferred.Reject(toJs(env, currentError()).Value());
     }
     data.removeJob(id);
 }

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "../job_queue.h"
+#include "../processors.h"
 #include "async.h"
 #include "classes.h"
 
@@ -24,6 +26,30 @@ Napi::Value toJsMetadata(Napi::Env env, const MetadataValue& value) {
         }
     }
     return array;
+}
+
+/** JavaScript ends the process when it cannot have an array: what is too large is refused before it is asked.
+ */
+void requireRoom(const CheckpointTensor& tensor, uint64_t bytes) {
+    constexpr uint64_t kLargestArray = 0xFFFFFFFF;
+    const uint64_t available = hostMemory().availableBytes;
+    if (bytes <= kLargestArray && bytes <= available) return;
+    throw Error("OutOfHostMemory",
+                "The tensor " + tensor.name + " takes " + std::to_string(bytes) +
+                    " bytes as an array; at most " + std::to_string(std::min(kLargestArray, available)) +
+                    " can be had. Use it in a weight store instead, which reads it where it lies.",
+                {detailOf("tensor", tensor.name), detailOf("needed", static_cast<double>(bytes)),
+                 detailOf("available", static_cast<double>(std::min(kLargestArray, available)))});
+}
+
+/** As an own property whatever the key: `__proto__` and keys with NUL come from files. */
+void defineProperty(Napi::Object object, const std::string& key, Napi::Value value) {
+    const Napi::Env env = object.Env();
+    const napi_property_descriptor property = {
+        nullptr, Napi::String::New(env, key), nullptr, nullptr, nullptr,
+        value,   napi_default_jsproperty,     nullptr};
+    const napi_status status = napi_define_properties(env, object, 1, &property);
+    if (status != napi_ok) throw Napi::Error::New(env);
 }
 
 }  // namespace
@@ -98,7 +124,7 @@ Napi::Value CheckpointBinding::metadata(const Napi::CallbackInfo& info) {
         Napi::Object object = Napi::Object::New(info.Env());
         for (const auto& [key, value] : requireOpen()->metadata()) {
             const Napi::HandleScope scope(info.Env());
-            object.Set(key, toJsMetadata(info.Env(), value));
+            defineProperty(object, key, toJsMetadata(info.Env(), value));
         }
         return object;
     });
@@ -107,6 +133,7 @@ Napi::Value CheckpointBinding::metadata(const Napi::CallbackInfo& info) {
 Napi::Value CheckpointBinding::readBytes(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
         const CheckpointTensor& tensor = requireOpen()->at(readString(info[0], "name"));
+        requireRoom(tensor, tensor.bytes);
         core_->checkUnchanged();
         Napi::Uint8Array array = Napi::Uint8Array::New(info.Env(), tensor.bytes);
         std::memcpy(array.Data(), tensor.data, tensor.bytes);
@@ -117,6 +144,7 @@ Napi::Value CheckpointBinding::readBytes(const Napi::CallbackInfo& info) {
 Napi::Value CheckpointBinding::readFloat32(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
         const CheckpointTensor& tensor = requireOpen()->at(readString(info[0], "name"));
+        requireRoom(tensor, tensor.elements * sizeof(float));
         Napi::Float32Array array = Napi::Float32Array::New(info.Env(), tensor.elements);
         core_->readFloat32(tensor, array.Data());
         return array;
