@@ -19,12 +19,6 @@ export const layerCases: LayerCase[] = Object.entries(
   JSON.parse(readFileSync(new URL('layers.json', folder), 'utf8')) as Record<string, Omit<LayerCase, 'name'>>,
 ).map(([name, entry]) => ({ name, ...entry }));
 
-export function layerCase(name: string): LayerCase {
-  const found = layerCases.find((entry) => entry.name === name);
-  if (found === undefined) throw new Error(`There is no fixture named "${name}".`);
-  return found;
-}
-
 export function openFixtures(): Promise<Checkpoint> {
   return addon.openCheckpoint([fileURLToPath(new URL('layers.safetensors', folder))]);
 }
