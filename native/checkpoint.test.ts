@@ -246,7 +246,7 @@ describe('what would end a process', () => {
   });
 
   it('a file cut while its weights are in use on the processor is an error of the run', async () => {
-    const parts = { w: { dtype: 'F32', shape: [1024, 1024], data: new Uint8Array(4 << 20) } };
+    const parts = { w: { dtype: 'F32', shape: [1024, 1024], data: Buffer.alloc(4 << 20) } };
     const path = write('cut-later.safetensors', safetensors(parts));
     const checkpoint = await addon.openCheckpoint([path]);
     const device = await addon.openDevice({ name: 'CPU', threads: 1 });
