@@ -113,6 +113,8 @@ export interface FaultPlan {
   failCopy?: number;
   /** Fail the n-th segment execution from now with DeviceLost; the device stays lost until closed. */
   loseAtSegment?: number;
+  /** Fail the n-th segment execution from now with OutOfDeviceMemory, as when a backend's own scratch memory runs out; once. */
+  exhaustAtSegment?: number;
 }
 
 export interface StreamerOptions {

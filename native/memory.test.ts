@@ -261,6 +261,51 @@ describe('ordered failures', () => {
     expect(await failureCode(run)).toBe('Disposed');
   });
 
+  it('exhaust the device once, in any segment, resident or streamed', async () => {
+    const { device, stack, run } = await open();
+    await placeAll(stack.store);
+    const resident = bytesOf(await run());
+    device.setFaults({ exhaustAtSegment: 2 });
+    expect(await failureCode(run)).toBe('OutOfDeviceMemory');
+    expect(bytesOf(await run()).equals(resident)).toBe(true);
+    for (let unit = 0; unit < 4; unit++) await stack.store.unplace(unit);
+    await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch: true });
+    for (const exhaustAtSegment of [1, 3, 6]) {
+      device.setFaults({ exhaustAtSegment });
+      const outcomes = [await run().catch(() => null), await run().catch(() => null)];
+      expect(outcomes.filter((outcome) => outcome === null)).toHaveLength(1);
+      expect(bytesOf(await run()).equals(resident)).toBe(true);
+    }
+    await device.close();
+  });
+
+  it.skipIf(vulkanName === null && !vulkanRequired)(
+    'exhaust a Vulkan device, which then computes as before',
+    async () => {
+      if (vulkanName === null) throw new Error(absentVulkan);
+      const device = await addon.openDevice({ name: vulkanName });
+      const stack = makeStack({ blocks: 4, width: 32, rows: 2 });
+      stack.store.bind(device);
+      const { run } = compile(device, stack, device.createArena());
+      await placeAll(stack.store);
+      const resident = bytesOf(await run());
+      for (const streamed of [false, true]) {
+        if (streamed) {
+          for (let unit = 0; unit < 4; unit++) await stack.store.unplace(unit);
+          await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch: true });
+        }
+        for (const exhaustAtSegment of [1, 3]) {
+          device.setFaults({ exhaustAtSegment });
+          expect(await failureCode(run)).toBe('OutOfDeviceMemory');
+          expect(bytesOf(await run()).equals(resident)).toBe(true);
+        }
+      }
+      const error = await failure(() => device.createState([{ dtype: 'f32', shape: [1024, 1024, 1024, 4] }]));
+      expect(error).toMatchObject({ code: 'OutOfDeviceMemory', details: { needed: 2 ** 34 } });
+      await device.close();
+    },
+  );
+
   it('are read with care', async () => {
     const { device } = await open();
     for (const plan of [5, { failCopy: -1 }, { failCopy: 'x' }, { loseAtSegment: 0.5 }]) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Checkpoint, Device, DType, TensorData, WeightSpec, WeightStore } from './addon.ts';
+import type { Checkpoint, Device, DType, WeightSpec, WeightStore } from './addon.ts';
 import { addon, bytesOf, failure, failureCode, noise, placeAll, toHalf } from './test-support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mizuoto-weights-'));
@@ -337,69 +337,64 @@ describe('a weight store', () => {
   });
 });
 
-describe('a state', () => {
-  let device: Device;
-  beforeEach(async () => {
-    device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 16 });
-  });
-  afterEach(() => device.close());
-  const numbers = (data: TensorData) => Array.from(data as Float32Array);
-
-  it('is zero at first, readable, writable, and counted', async () => {
-    const state = await device.createState([
-      { dtype: 'f32', shape: [2, 3] },
-      { dtype: 'f16', shape: [4] },
-    ]);
-    expect(device.memory().held.state).toBe(state.bytes);
-    expect(numbers(await state.read(0))).toEqual([0, 0, 0, 0, 0, 0]);
-    await state.write(0, Float32Array.of(1, 2), 8);
-    expect(numbers(await state.read(0))).toEqual([0, 0, 1, 2, 0, 0]);
-    expect(await state.read(1)).toEqual(new Uint8Array(8));
-    await state.clear();
-    expect(numbers(await state.read(0))).toEqual([0, 0, 0, 0, 0, 0]);
-    expect(await failureCode(() => state.write(0, new Float32Array(7)))).toBe('InvalidArgument');
-    expect(await failureCode(() => state.write(0, new Float32Array(1), 24))).toBe('InvalidArgument');
-    expect(await failureCode(() => state.write(0, new Int32Array(1)))).toBe('UnsupportedDType');
-    expect(await failureCode(() => state.read(2))).toBe('InvalidArgument');
-    expect(await failureCode(() => device.createState([]))).toBe('InvalidArgument');
-    state.dispose();
-    expect(await failureCode(() => state.read(0))).toBe('Disposed');
-    expect(device.memory().held.state).toBe(0);
+describe('what a unit has cost', () => {
+  const data = (unit: number): WeightSpec => ({
+    name: `w${unit}`,
+    shape: [32, 32],
+    dtype: 'f32',
+    unit,
+    source: { data: noise(32 * 32, unit + 1) },
   });
 
-  it('is written by graphs, in the order recorded', async () => {
-    const state = await device.createState([{ dtype: 'f32', shape: [4, 2] }]);
+  it('counts uploads, and with profiling the time of its segments', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 20 });
+    const store = addon.createWeightStore('voice', [data(0), data(1)]);
+    store.bind(device);
+    await placeAll(store);
+    expect(store.unitStats(0)).toMatchObject({ copies: 1, copiedBytes: 4096, runs: 0, computeSeconds: 0 });
     const recorder = addon.createRecorder();
-    const cache = recorder.state(state, 0);
-    const rows = recorder.input('f32', [2, 2]);
-    const ids = recorder.input('i32', [2]);
-    const before = recorder.op('scale', [cache], [1]);
-    recorder.op('set_rows', [cache, rows, ids]);
-    const row = recorder.op('narrow', [cache], [0, 0, 1]);
-    const written = recorder.op('cpy', [recorder.op('narrow', [rows], [0, 1, 1]), row]);
-    const after = recorder.op('scale', [cache], [10]);
-    for (const handle of [before, written, after]) recorder.output(handle);
-    expect(recorder.shape(written)).toEqual([1, 2]);
+    const input = recorder.input('f32', [1, 32]);
+    let x = input;
+    for (const unit of [0, 1]) {
+      recorder.setUnit(store, unit);
+      x = recorder.op('mul_mat', [recorder.weight(store, `w${unit}`), x]);
+    }
+    recorder.output(x);
     const graph = recorder.compile(device, device.createArena());
-    const inputs: [number, TensorData][] = [
-      [rows, Float32Array.of(1, 2, 3, 4)],
-      [ids, Int32Array.of(3, 1)],
-    ];
-    const first = (await graph.run({ inputs })).map(numbers);
-    expect(first).toEqual([new Array(8).fill(0), [3, 4], [30, 40, 30, 40, 0, 0, 10, 20]]);
-    expect(numbers(await state.read(0))).toEqual([3, 4, 3, 4, 0, 0, 1, 2]);
-    const second = (await graph.run({ inputs, read: [before] })).map(numbers);
-    expect(second).toEqual([[3, 4, 3, 4, 0, 0, 1, 2]]);
+    const run = async () =>
+      bytesOf((await graph.run({ inputs: [[input, new Float32Array(32).fill(1)]] }))[0]!);
+    const plain = await run();
+    expect(store.unitStats(1).runs).toBe(0);
+    device.setProfiling(true);
+    expect((await run()).equals(plain)).toBe(true);
+    device.setProfiling(false);
+    expect((await run()).equals(plain)).toBe(true);
+    expect(store.unitStats(1)).toMatchObject({ runs: 1, computeSeconds: expect.any(Number) });
+    expect(store.unitStats(1).computeSeconds).toBeGreaterThan(0);
+    await store.unplace(1);
+    await device.setStreamer({ slots: 1, slotBytes: 4096, prefetch: false });
+    await run();
+    expect(store.streamedBytes).toBe(4096);
+    expect(await failureCode(() => store.unitStats(2))).toBe('InvalidArgument');
+    await device.close();
   });
 
-  it('takes half precision', async () => {
-    const state = await device.createState([{ dtype: 'f16', shape: [2, 2] }]);
-    const recorder = addon.createRecorder();
-    const x = recorder.input('f32', [2, 2]);
-    const written = recorder.op('cpy', [x, recorder.state(state, 0)]);
-    recorder.output(recorder.op('cast', [written], [0]));
-    const graph = recorder.compile(device, device.createArena());
-    const [result] = await graph.run({ inputs: [[x, Float32Array.of(1, 0.5, -2, 0.1)]] });
-    expect(numbers(result!).map((value) => Math.fround(value))).toEqual([1, 0.5, -2, 0.0999755859375]);
+  it('gives up host memory that the checkpoint can give again', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 20 });
+    const checkpoint = await addon.openCheckpoint([writeSafetensors('drop.safetensors', entries)]);
+    const store = addon.createWeightStore('c', [spec('w', 'f32', { checkpoint, tensor: 'half' }), data(0)]);
+    store.bind(device);
+    expect(await store.dropHost(-1)).toBe(0);
+    await placeAll(store);
+    const owned = store.ownedHostBytes;
+    expect(await store.dropHost(-1)).toBe(64 * 32 * 4);
+    expect(await store.dropHost(0)).toBe(0);
+    expect(store.ownedHostBytes).toBe(owned - 64 * 32 * 4);
+    const before = await rowsOf(device, store, 'w', 64);
+    await store.unplace(-1);
+    await store.place(-1);
+    expect(store.ownedHostBytes).toBe(owned);
+    expect(await rowsOf(device, store, 'w', 64)).toEqual(before);
+    await device.close();
   });
 });

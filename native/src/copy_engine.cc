@@ -189,6 +189,11 @@ class StreamCopyEngine final : public CopyEngine {
     }
 
     ~StreamCopyEngine() override {
+        try {
+            callBackend(device_.name(), [&] { ggml_backend_synchronize(side_); });
+        } catch (const Error&) {
+            device_.markLost();
+        }
         for (Slot& slot : slots_) {
             ggml_backend_event_free(slot.copied);
             ggml_backend_event_free(slot.released);

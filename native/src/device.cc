@@ -89,6 +89,25 @@ ggml_backend_t Device::openBackend() const {
     return backend;
 }
 
+void Device::renewBackend() {
+    try {
+        ggml_backend_t fresh = nullptr;
+        callBackend(name_, [&] { fresh = ggml_backend_dev_init(handle_, nullptr); });
+        if (fresh == nullptr) return markLost();
+        ggml_backend_t spoilt = std::exchange(backend_, fresh);
+        try {
+            callBackend(name_, [&] { ggml_backend_synchronize(spoilt); });
+        } catch (const Error&) {
+            // What was submitted before the failure has ended, or the device is lost and says so below.
+        }
+        // Events still point into the old instance.
+        streamer_->restart();
+        callBackend(name_, [&] { ggml_backend_free(spoilt); });
+    } catch (const Error&) {
+        markLost();
+    }
+}
+
 void Device::closeBackend(ggml_backend_t backend) const {
     // A lost instance is of no use to the next taker.
     if (keepsMemory_ && !lost()) return keptBackends.keep(handle_, 0, backend);

@@ -92,6 +92,8 @@ class Device : public std::enable_shared_from_this<Device> {
     size_t maxBufferBytes() const { return maxBufferBytes_; }
     /** The driver survives no destroyed buffers: see KeptObjects. */
     bool keepsMemory() const { return keepsMemory_; }
+    /** After a call failed half-way, its instance of the backend cannot be trusted: take a new one. */
+    void renewBackend();
     /** A further instance of the backend, and its return. Null when there is none. */
     ggml_backend_t openBackend() const;
     void closeBackend(ggml_backend_t backend) const;

@@ -10,6 +10,7 @@ struct FaultPlan {
     uint32_t failAllocation = 0;
     uint32_t failCopy = 0;
     uint32_t loseAtSegment = 0;
+    uint32_t exhaustAtSegment = 0;
 };
 
 class Faults {
@@ -21,6 +22,7 @@ class Faults {
     bool allocationFails() { return countDown(&FaultPlan::failAllocation); }
     bool copyFails() { return countDown(&FaultPlan::failCopy); }
     bool segmentFails() { return countDown(&FaultPlan::loseAtSegment); }
+    bool segmentExhausts() { return countDown(&FaultPlan::exhaustAtSegment); }
 
   private:
     bool countDown(uint32_t FaultPlan::*counter) {

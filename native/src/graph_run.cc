@@ -52,7 +52,9 @@ void Graph::stopped(const CancelPointer& cancel) const {
 }
 
 void Graph::compute(const Call& call, Progress& progress, const CancelPointer& cancel) {
+    bool exhausted = false;
     for (size_t i = call.firstSegment; i < call.endSegment; ++i) {
+        exhausted = device_->faults().segmentExhausts() || exhausted;
         if (!device_->faults().segmentFails()) continue;
         device_->markLost();
         throw Error("DeviceLost", device_->name() + " failed while computing (ordered failure).",
@@ -64,14 +66,29 @@ void Graph::compute(const Call& call, Progress& progress, const CancelPointer& c
         // Several threads compute here, so an assertion of ggml could not be unwound.
         device_->observeNodes(&progress);
         try {
-            status = ggml_backend_graph_compute_async(device_->backend(), call.graph);
+            status = exhausted ? GGML_STATUS_ALLOC_FAILED
+                               : ggml_backend_graph_compute_async(device_->backend(), call.graph);
         } catch (const std::bad_alloc&) {
             status = GGML_STATUS_ALLOC_FAILED;
         }
         device_->observeNodes(nullptr);
     } else {
-        callBackend(device_->name(),
-                    [&] { status = ggml_backend_graph_compute_async(device_->backend(), call.graph); });
+        try {
+            callBackend(device_->name(), [&] {
+                status = ggml_backend_graph_compute_async(device_->backend(), call.graph);
+                if (!exhausted) return;
+                throw Error("OutOfDeviceMemory", device_->name() + " ran out of memory (ordered failure).",
+                            {detailOf("device", device_->name())});
+            });
+        } catch (const Error& error) {
+            // Memory that a backend takes for itself while it builds a call can run out half-way through.
+            if (error.code == "DeviceLost") {
+                device_->markLost();
+            } else {
+                device_->renewBackend();
+            }
+            throw;
+        }
     }
     switch (status) {
         case GGML_STATUS_SUCCESS:
@@ -123,7 +140,8 @@ void Graph::bindStreamed(const Call& call, const Streamer::Pass::Place* place) {
 }
 
 void Graph::execute(const RunRequest& request) {
-    if (!schedule_->streamed.empty()) {
+    // Mapped weights are read in this run: a file that was cut meanwhile would end the process.
+    if (!schedule_->streamed.empty() || device_->isHost()) {
         for (const auto& store : stores_) store->checkSources();
     }
     Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);

@@ -67,9 +67,23 @@ void Layout::keepLive(const Recording& recording) {
     }
 }
 
+namespace {
+
+/** What `supports_op` overlooks: kernels that would write beyond their memory. */
+bool kernelHolds(const Device& device, const ggml_tensor* node) {
+    if (device.mergesSegments() || node->op != GGML_OP_CONV_TRANSPOSE_1D) return true;
+    // Vulkan: 128 threads add their overlapping frames in 4096 shared values.
+    const int64_t stride = node->op_params[0];
+    return 128 * stride + node->src[0]->ne[0] <= 4096;
+}
+
+}  // namespace
+
 void Layout::requireSupport(const Device& device) const {
     for (const RecordedNode& node : nodes) {
-        if (isViewOnly(node.tensor) || ggml_backend_dev_supports_op(device.handle(), node.tensor)) continue;
+        if (isViewOnly(node.tensor)) continue;
+        if (ggml_backend_dev_supports_op(device.handle(), node.tensor) && kernelHolds(device, node.tensor))
+            continue;
         std::string types;
         for (const ggml_tensor* source : node.tensor->src) {
             if (source == nullptr || source == node.tensor) continue;

@@ -65,7 +65,8 @@ PinnedUnit::~PinnedUnit() {
     for (void* data : registered_) unregisterBuffer_(data);
     if (buffer_ == nullptr) return;
     if (device_->keepsMemory()) {
-        keptBuffers.keep(ggml_backend_buffer_get_type(buffer_), ggml_backend_buffer_get_size(buffer_), buffer_);
+        keptBuffers.keep(ggml_backend_buffer_get_type(buffer_), ggml_backend_buffer_get_size(buffer_),
+                         buffer_);
     } else {
         ggml_backend_buffer_free(buffer_);
     }

@@ -52,6 +52,14 @@ void Streamer::drop() {
     ++configuration_;
 }
 
+void Streamer::restart() {
+    if (!engine_) return;
+    copySecondsBefore_ += engine_->copySeconds();
+    engine_.reset();
+    for (Slot& slot : slots_) slot.store = 0;
+    engine_ = makeCopyEngine(device_, link_, slots_.size());
+}
+
 void Streamer::forget(const WeightStore& store) {
     for (Slot& slot : slots_) {
         if (slot.store == store.id()) slot.store = 0;

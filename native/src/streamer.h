@@ -48,6 +48,8 @@ class Streamer {
     /** Throws OutOfDeviceMemory, InvalidArgument; the old slots are gone then. */
     void configure(const std::optional<StreamerOptions>& options);
     void drop();
+    /** Empty slots, and copies that begin anew: the device's backend was replaced. */
+    void restart();
     bool enabled() const { return !slots_.empty(); }
     size_t slotBytes() const { return options_.slotBytes; }
     /** Grows when the slots change. */

@@ -150,6 +150,7 @@ Napi::Value DeviceBinding::setFaults(const Napi::CallbackInfo& info) {
             plan.failAllocation = readCount(object, "failAllocation");
             plan.failCopy = readCount(object, "failCopy");
             plan.loseAtSegment = readCount(object, "loseAtSegment");
+            plan.exhaustAtSegment = readCount(object, "exhaustAtSegment");
         }
         core_->faults().set(plan);
         return info.Env().Undefined();
