@@ -7,7 +7,6 @@ import { randomWeights } from './random-weights.ts';
 import { absentVulkan, addon, testLimits, vulkanName, vulkanRequired } from './testing/devices.ts';
 import { Stack, unitsOf, width } from './testing/stack.ts';
 
-/** More than 8, see testing/devices.ts. */
 const positions = 9;
 
 /** The stack's output for one input, with the units that `place` chose on the device and the rest streaming. */

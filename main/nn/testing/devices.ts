@@ -6,13 +6,7 @@ process.env.GGML_VK_VISIBLE_DEVICES ??= '0';
 
 export const addon: Addon = loadAddon();
 
-/**
- * Name of the first Vulkan device, or null. Tests on it are short: the software one is 30 times slower.
- *
- * Mesa 22.3's software device refers to destroyed buffers in later dispatches. The native core destroys none there, but
- * ggml replaces its own when they grow: graphs with products of more than 8 columns and graphs with products of at
- * most 8 (two kernels of ggml) then corrupt the process's memory. A test file keeps to one kind.
- */
+/** Name of the first Vulkan device, or null. Tests on it are short: the software one is 30 times slower. */
 export const vulkanName: string | null =
   addon.devices().find((device) => device.name.startsWith('Vulkan'))?.name ?? null;
 
