@@ -66,6 +66,49 @@ function checkOn(name: string, open: () => Promise<Device>, list: OpCase[], slac
       expect(result.values).toEqual([41, 52, 63]);
     });
 
+    it.each([
+      ['first', true, false],
+      ['second', false, true],
+      ['both', true, true],
+    ])('multiplies batches with gaps between matrices (%s)', async (_, first, second) => {
+      const values = Array.from({ length: 2 * 5 * 3 }, (_, i) => (i % 7) - 3);
+      const at = (batch: number, row: number, k: number) => values[(batch * 5 + row) * 3 + k]!;
+      for (const rows of [1, 2, 4]) {
+        const result = await compute(device, [f32([2, 5, 3], values)], (recorder, [x]) => {
+          const gaps = recorder.op('narrow', [x!], [1, 0, rows]);
+          const none = recorder.op('cont', [gaps]);
+          return recorder.op('mul_mat', [first ? gaps : none, second ? gaps : none]);
+        });
+        const expected = [];
+        for (let batch = 0; batch < 2; batch++) {
+          for (let m = 0; m < rows; m++) {
+            for (let n = 0; n < rows; n++) {
+              expected.push([0, 1, 2].reduce((sum, k) => sum + at(batch, m, k) * at(batch, n, k), 0));
+            }
+          }
+        }
+        expect(result.values).toEqual(expected);
+      }
+    });
+
+    it('multiplies permuted heads', async () => {
+      const values = Array.from({ length: 3 * 2 * 4 }, (_, i) => (i % 5) - 2);
+      const at = (token: number, head: number, k: number) => values[(token * 2 + head) * 4 + k]!;
+      const result = await compute(device, [f32([3, 2, 4], values)], (recorder, [x]) => {
+        const heads = recorder.op('transpose', [x!], [0, 1]);
+        return recorder.op('mul_mat', [heads, heads]);
+      });
+      const expected = [];
+      for (let head = 0; head < 2; head++) {
+        for (let m = 0; m < 3; m++) {
+          for (let n = 0; n < 3; n++) {
+            expected.push([0, 1, 2, 3].reduce((sum, k) => sum + at(m, head, k) * at(n, head, k), 0));
+          }
+        }
+      }
+      expect(result.values).toEqual(expected);
+    });
+
     it('looks rows up by computed ids', async () => {
       const result = await compute(
         device,

@@ -11,6 +11,18 @@ bool hasProduct(ggml_type type) {
            type == GGML_TYPE_BF16;
 }
 
+/**
+ * Rows may lie apart, and dimensions in any order; but where rows follow each other, Vulkan takes the next
+ * matrix to begin where the last one ends.
+ */
+bool hasGapsBetweenMatrices(const ggml_tensor* tensor) {
+    if (tensor->nb[1] != ggml_row_size(tensor->type, tensor->ne[0])) return false;
+    const auto rows = static_cast<size_t>(tensor->ne[1]);
+    const auto matrices = static_cast<size_t>(tensor->ne[2]);
+    return (tensor->ne[2] > 1 && tensor->nb[2] != rows * tensor->nb[1]) ||
+           (tensor->ne[3] > 1 && tensor->nb[3] != matrices * tensor->nb[2]);
+}
+
 /** a [..., n, k], b [..., m, k] -> [..., m, n] = b @ a^T: the order of torch.nn.functional.linear's weight,
  * input. */
 Value mulMat(OpCall& call) {
@@ -27,8 +39,8 @@ Value mulMat(OpCall& call) {
     call.requireShape(b->ne[2] % a->ne[2] == 0 && b->ne[3] % a->ne[3] == 0,
                       "leading dimensions of the second source must be multiples of the first's.");
     const int64_t precision = call.integerOr(0, 0, 0, 1);
-    a = call.contiguousRows(0);
-    b = call.contiguousRows(1);
+    a = hasGapsBetweenMatrices(a) ? call.contiguous(0) : call.contiguousRows(0);
+    b = hasGapsBetweenMatrices(b) ? call.contiguous(1) : call.contiguousRows(1);
     // Rows that lie closer than their own length (overlapping views) are not a matrix to ggml.
     if (ggml_is_transposed(a)) a = call.node(ggml_cont(call.context(), a));
     ggml_tensor* product = ggml_mul_mat(call.context(), a, b);
