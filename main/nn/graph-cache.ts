@@ -69,7 +69,8 @@ export class GraphCache {
   }
 
   /**
-   * Runs `body` with the graph of `key`, recorded if it is not kept. Calls wait for each other.
+   * Runs `body` with the graph of `key`, recorded if it is not kept. Calls wait for each other. `body` must not
+   * call `use` of the same cache: it would wait for itself.
    *
    * @throws NativeError `OutOfDeviceMemory`, and whatever `record` or `body` throws
    */

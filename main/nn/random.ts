@@ -128,6 +128,7 @@ export class Random {
     return -Math.log(-Math.log(this.uniform() + 2 ** -54));
   }
 
+  /** Rounded to float32, so `maximum` itself can occur. */
   fillUniform(target: Float32Array, minimum = 0, maximum = 1): Float32Array {
     for (let index = 0; index < target.length; index += 1) {
       target[index] = minimum + (maximum - minimum) * this.uniform();
