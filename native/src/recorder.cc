@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kContextTensors = 256;
 constexpr size_t kMostPerOp = 48;
 
+/** The greatest `minStorageBufferOffsetAlignment` that Vulkan allows a device. */
+constexpr size_t kBindingAlignment = 256;
+
 }  // namespace
 
 ggml_context* Recorder::context() {
@@ -132,11 +135,30 @@ ggml_tensor* Recorder::node(ggml_tensor* tensor) {
 }
 
 ggml_tensor* Recorder::contiguous(ggml_tensor* tensor) {
-    return ggml_is_contiguous(tensor) ? tensor : node(ggml_cont(context(), tensor));
+    if (!ggml_is_contiguous(tensor)) return node(ggml_cont(context(), tensor));
+    // Strides of dimensions of size 1 mean nothing, but some kernels insist on them.
+    size_t stride = ggml_type_size(tensor->type);
+    bool canonical = tensor->nb[0] == stride;
+    stride *= static_cast<size_t>(tensor->ne[0] / ggml_blck_size(tensor->type));
+    for (int i = 1; i < kMaxRank; ++i) {
+        canonical = canonical && tensor->nb[i] == stride;
+        stride *= static_cast<size_t>(tensor->ne[i]);
+    }
+    if (canonical) return tensor;
+    const int64_t* ne = tensor->ne;
+    return node(ggml_reshape_4d(context(), tensor, ne[0], ne[1], ne[2], ne[3]));
 }
 
 ggml_tensor* Recorder::contiguousRows(ggml_tensor* tensor) {
-    return ggml_is_contiguous_rows(tensor) ? tensor : node(ggml_cont(context(), tensor));
+    if (tensor->nb[0] == ggml_type_size(tensor->type)) return tensor;
+    if (tensor->ne[0] > 1) return node(ggml_cont(context(), tensor));
+    const int64_t* ne = tensor->ne;
+    const size_t* nb = tensor->nb;
+    return node(ggml_view_4d(context(), tensor, ne[0], ne[1], ne[2], ne[3], nb[1], nb[2], nb[3], 0));
+}
+
+ggml_tensor* Recorder::aligned(ggml_tensor* tensor) {
+    return tensor->view_offs % kBindingAlignment == 0 ? tensor : node(ggml_cont(context(), tensor));
 }
 
 void Recorder::setUnit(const std::shared_ptr<WeightStore>& store, int unit) {

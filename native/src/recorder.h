@@ -108,6 +108,8 @@ class Recorder {
     ggml_tensor* node(ggml_tensor* tensor);
     ggml_tensor* contiguous(ggml_tensor* tensor);
     ggml_tensor* contiguousRows(ggml_tensor* tensor);
+    /** The tensor, copied where it begins at an offset that kernels of some backends cannot bind. */
+    ggml_tensor* aligned(ggml_tensor* tensor);
     /** True for a state's tensor and views of it: the only things that operations may write to. */
     bool isState(const ggml_tensor* tensor) const;
     /** Throws InvalidArgument unless every value of `ids` is known, or can be checked, to lie in [0, rows).

@@ -51,8 +51,8 @@ Value im2col(OpCall& call) {
     const ggml_type type = columnType(call, 3);
     checkShape(type, {x->ne[2], frames, kernel->ne[1] * kernel->ne[0]}, "The result of im2col");
     ggml_tensor* data = call.contiguous(1);
-    ggml_tensor* columns = ggml_im2col(call.context(), call.source(0).tensor, data, sweep.stride, 0,
-                                       sweep.padding, 0, sweep.dilation, 0, false, type);
+    ggml_tensor* columns = ggml_im2col(call.context(), call.recorder().aligned(call.source(0).tensor), data,
+                                       sweep.stride, 0, sweep.padding, 0, sweep.dilation, 0, false, type);
     return {call.node(columns), call.source(1).rank};
 }
 
@@ -74,8 +74,8 @@ Value im2col2d(OpCall& call) {
                "The result of im2col_2d");
     ggml_tensor* data = call.contiguous(1);
     ggml_tensor* result =
-        ggml_im2col(call.context(), call.source(0).tensor, data, columns.stride, rows.stride, columns.padding,
-                    rows.padding, columns.dilation, rows.dilation, true, type);
+        ggml_im2col(call.context(), call.recorder().aligned(call.source(0).tensor), data, columns.stride,
+                    rows.stride, columns.padding, rows.padding, columns.dilation, rows.dilation, true, type);
     return {call.node(result), 4};
 }
 

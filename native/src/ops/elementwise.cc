@@ -62,7 +62,7 @@ Value div(OpCall& call) {
 template <Unary build>
 Value unary(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32, GGML_TYPE_F16});
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(build(call.context(), a)), call.source(0).rank};
 }
 
@@ -70,7 +70,7 @@ Value scale(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32});
     const float factor = call.number(0);
     const float bias = call.number(1, 0);
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_scale_bias(call.context(), a, factor, bias)), call.source(0).rank};
 }
 
@@ -79,14 +79,14 @@ Value clamp(OpCall& call) {
     const float least = call.number(0);
     const float most = call.number(1);
     call.require(least <= most, "the lower bound is above the upper one.");
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_clamp(call.context(), a, least, most)), call.source(0).rank};
 }
 
 Value leakyRelu(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32, GGML_TYPE_F16});
     const float slope = call.number(0, 0.01f);
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_leaky_relu(call.context(), a, slope, false)), call.source(0).rank};
 }
 
@@ -96,7 +96,7 @@ Value glu(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32, GGML_TYPE_F16});
     call.requireRank(0, 1, kMaxRank);
     call.requireShape(call.source(0).tensor->ne[0] % 2 == 0, "the last dimension must be even.");
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(build(call.context(), a)), call.source(0).rank};
 }
 
@@ -107,8 +107,8 @@ Value gluSplit(OpCall& call) {
                  "both sources must have one type.");
     call.requireShape(ggml_are_same_shape(call.source(0).tensor, call.source(1).tensor),
                       "both sources must have one shape.");
-    ggml_tensor* a = call.contiguous(0);
-    ggml_tensor* b = call.contiguous(1);
+    ggml_tensor* a = call.contiguousAnywhere(0);
+    ggml_tensor* b = call.contiguousAnywhere(1);
     return {call.node(build(call.context(), a, b)), call.source(0).rank};
 }
 

@@ -27,9 +27,17 @@ class OpCall {
 
     size_t sourceCount() const { return sources_.size(); }
     const Value& source(size_t position) const { return recorder_.value(sources_[position]); }
-    /** The source, copied to contiguous memory where it is not. */
-    ggml_tensor* contiguous(size_t position) { return recorder_.contiguous(source(position).tensor); }
-    ggml_tensor* contiguousRows(size_t position) { return recorder_.contiguousRows(source(position).tensor); }
+    /** The source in contiguous memory, or with contiguous rows, where every kernel can bind it: copied if
+     * need be. */
+    ggml_tensor* contiguous(size_t position) { return recorder_.aligned(contiguousAnywhere(position)); }
+    ggml_tensor* contiguousRows(size_t position) {
+        return recorder_.aligned(contiguousRowsAnywhere(position));
+    }
+    /** The same at any offset, for kernels that take it. */
+    ggml_tensor* contiguousAnywhere(size_t position) { return recorder_.contiguous(source(position).tensor); }
+    ggml_tensor* contiguousRowsAnywhere(size_t position) {
+        return recorder_.contiguousRows(source(position).tensor);
+    }
 
     size_t paramCount() const { return params_.size(); }
     bool has(size_t position) const { return position < params_.size(); }

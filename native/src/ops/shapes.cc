@@ -125,7 +125,7 @@ Value reshape(OpCall& call) {
     const int rank = static_cast<int>(shape.size());
     // Only leading ones come or go: the same tensor.
     if (std::equal(ne.begin(), ne.end(), source.tensor->ne)) return {source.tensor, rank};
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_reshape_4d(call.context(), a, ne[0], ne[1], ne[2], ne[3])), rank};
 }
 
@@ -166,7 +166,7 @@ Value transpose(OpCall& call) {
 }
 
 Value cont(OpCall& call) {
-    return {call.contiguous(0), call.source(0).rank};
+    return {call.contiguousAnywhere(0), call.source(0).rank};
 }
 
 Value cast(OpCall& call) {
@@ -179,7 +179,7 @@ Value cast(OpCall& call) {
     call.requireShape(source.tensor->ne[0] % ggml_blck_size(type) == 0,
                       std::string("rows of ") + ggml_type_name(type) + " come in blocks of " +
                           std::to_string(ggml_blck_size(type)) + ".");
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_cast(call.context(), a, type)), source.rank};
 }
 
@@ -194,7 +194,7 @@ Value repeat(OpCall& call) {
         call.requireShape(ne[i] % tensor->ne[i] == 0,
                           "each dimension of " + shapeText(shape) + " must be a multiple of the source's.");
     }
-    ggml_tensor* a = call.contiguousRows(0);
+    ggml_tensor* a = call.contiguousRowsAnywhere(0);
     ggml_tensor* repeated = call.node(ggml_repeat_4d(call.context(), a, ne[0], ne[1], ne[2], ne[3]));
     return {repeated, static_cast<int>(shape.size())};
 }
@@ -216,9 +216,9 @@ Value concat(OpCall& call) {
         if (i > 0) total[static_cast<size_t>(rank - 1 - dimension)] += part->ne[dimension];
     }
     checkShape(call.source(0).tensor->type, total, "The result of concat");
-    ggml_tensor* joined = call.contiguousRows(0);
+    ggml_tensor* joined = call.contiguousRowsAnywhere(0);
     for (size_t i = 1; i < call.sourceCount(); ++i) {
-        ggml_tensor* part = call.contiguousRows(i);
+        ggml_tensor* part = call.contiguousRowsAnywhere(i);
         joined = call.node(ggml_concat(call.context(), joined, part, dimension));
     }
     return {joined, rank};
@@ -248,7 +248,7 @@ Padding paddingOf(OpCall& call) {
 
 Value pad(OpCall& call) {
     const auto [l, r] = paddingOf(call);
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     ggml_tensor* padded = ggml_pad_ext(call.context(), a, l[0], r[0], l[1], r[1], l[2], r[2], l[3], r[3]);
     return {call.node(padded), call.source(0).rank};
 }
@@ -260,7 +260,7 @@ Value padCircular(OpCall& call) {
         call.requireShape(l[d] <= size && r[d] <= size,
                           "a dimension cannot be wrapped around more than once.");
     }
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     ggml_tensor* padded =
         ggml_pad_ext_circular(call.context(), a, l[0], r[0], l[1], r[1], l[2], r[2], l[3], r[3]);
     return {call.node(padded), call.source(0).rank};
@@ -301,7 +301,7 @@ Value interpolate(OpCall& call) {
     const auto ne = toNe(shape);
     auto flags = static_cast<uint32_t>(mode);
     if (align) flags |= GGML_SCALE_FLAG_ALIGN_CORNERS;
-    ggml_tensor* a = call.contiguous(0);
+    ggml_tensor* a = call.contiguousAnywhere(0);
     return {call.node(ggml_interpolate(call.context(), a, ne[0], ne[1], ne[2], ne[3], flags)), source.rank};
 }
 
