@@ -14,8 +14,9 @@ constexpr size_t kInFlight = 2;
 /** Lets the host run ahead of an asynchronous device by `kInFlight` calls. */
 class Window {
   public:
-    explicit Window(const Device& device) : device_(device) {
-        if (!device.caps().async || !device.caps().events || device.mergesSegments()) return;
+    Window(const Device& device, size_t calls) : device_(device) {
+        if (calls <= kInFlight || !device.caps().async || !device.caps().events || device.mergesSegments())
+            return;
         callBackend(device_.name(), [&] {
             for (auto& event : events_) event = ggml_backend_event_new(device_.handle());
         });
@@ -145,7 +146,7 @@ void Graph::execute(const RunRequest& request) {
         for (const auto& store : stores_) store->checkSources();
     }
     Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);
-    Window window(*device_);
+    Window window(*device_, schedule_->calls.size());
     Progress progress(*layout_, request);
     for (const Call& call : schedule_->calls) {
         throwIfCancelled(request.cancel);

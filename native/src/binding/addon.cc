@@ -51,8 +51,18 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
     return object;
 }
 
+/** `process.exit` destroys ggml's static objects while threads may be using them, and runs no cleanup hook
+ * before. */
+void endBeforeExit(Napi::Env env) {
+    const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
+    const auto end =
+        Napi::Function::New(env, [](const Napi::CallbackInfo& info) { AddonData::of(info.Env()).end(); });
+    process.Get("once").As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), end});
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
     env.SetInstanceData(new AddonData(env));
+    endBeforeExit(env);
     CancelBinding::define(env);
     DeviceBinding::define(env);
     ArenaBinding::define(env);

@@ -47,12 +47,13 @@ class AddonData {
     PendingJob* job(uint64_t id);
     void removeJob(uint64_t id) { jobs_.erase(id); }
 
+    /** Stop every device, wait for its thread, and free what it holds. Idempotent. */
+    void end();
+
     /** Classes, by the address of their type tag. */
     std::unordered_map<const void*, Napi::FunctionReference> constructors;
 
   private:
-    void end();
-
     std::shared_ptr<Dispatcher> dispatcher_;
     std::vector<std::weak_ptr<Device>> devices_;
     std::unordered_map<uint64_t, PendingJob> jobs_;
