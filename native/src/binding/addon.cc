@@ -54,7 +54,10 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
 /** `process.exit` destroys ggml's static objects while threads may be using them, and runs no cleanup hook
  * before. */
 void endBeforeExit(Napi::Env env) {
-    const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
+    const Napi::Value global = env.Global().Get("process");
+    if (!global.IsObject()) return;
+    const Napi::Object process = global.As<Napi::Object>();
+    if (!process.Get("once").IsFunction()) return;
     const auto end =
         Napi::Function::New(env, [](const Napi::CallbackInfo& info) { AddonData::of(info.Env()).end(); });
     process.Get("once").As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), end});
