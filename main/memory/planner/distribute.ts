@@ -60,7 +60,8 @@ export function distribute(
     const limit = residentLimit(component, state);
     const fixed = fixedBytesOf(component);
     const restNeeds = smallestTogether(rest, policy.asyncOffload, others).bytes;
-    if (limit >= component.sizeBytes - fixed && (wholeOnly || component.sizeBytes + restNeeds <= left)) {
+    const mayBeWhole = limit >= component.sizeBytes - fixed || capSavesNothing(component, state, others);
+    if (mayBeWhole && (wholeOnly || component.sizeBytes + restNeeds <= left)) {
       shares.push(wholeShare(component, state));
       left -= component.sizeBytes;
       continue;
@@ -89,6 +90,14 @@ export function distribute(
   }
   const over = slotsCost(0, 0, others) - left;
   return { shares, slots: others.planned, overBudgetBytes: Math.max(0, over) };
+}
+
+/** A cap after out of memory is there to take less: where slots would take more than the whole, it is moot. */
+function capSavesNothing(component: PlannerComponent, state: PlannerState, others: OtherSlots): boolean {
+  if (component.capBytes === null || others.planned !== null) return false;
+  const uncapped = residentLimit({ ...component, capBytes: null }, state);
+  if (uncapped < component.sizeBytes - fixedBytesOf(component)) return false;
+  return smallestTogether([component], state.policy.asyncOffload, others).slotBytes === 0;
 }
 
 /** Everything on the device: hot units first, cold ones last. */
