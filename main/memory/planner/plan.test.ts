@@ -8,7 +8,7 @@ import { planLoad } from './plan.ts';
 import type { LoadRequest, Plan, PlannerComponent, PlannerState } from './types.ts';
 import { carriedOut } from './what-follows.ts';
 
-const runs = { numRuns: 400 };
+const runs = { numRuns: 1000 };
 
 interface Drawn {
   before: PlannerState;

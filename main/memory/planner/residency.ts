@@ -1,5 +1,5 @@
 import { classesByValue, timeOf, type UnitTimes, unitTimes } from './cost.ts';
-import { bytesOf, streamable } from './parts.ts';
+import { bytesOf, markedFixed, streamable } from './parts.ts';
 import { spreadEvenly, spreadOrder } from './spread.ts';
 import type { PlannerComponent } from './types.ts';
 
@@ -63,6 +63,34 @@ export function chooseResidents(
   room: Room,
   options: ResidencyOptions,
 ): Residency | null {
+  let chosen = chooseOnce(component, room, options);
+  // What is placed is filled around: asked again once this is carried out, the answer must be the same.
+  for (let round = 0; chosen !== null && round < maxRounds; round++) {
+    const next = chooseOnce(asPlaced(component, chosen.resident), room, options);
+    if (next === null || sameUnits(next.resident, chosen.resident)) break;
+    const { chosenBy, rulePassMs } = chosen;
+    chosen = { ...next, resident: placementSequence(component, next.resident), chosenBy, rulePassMs };
+  }
+  return chosen;
+}
+
+/** Rounds until a choice answers itself; each has more resident, so two are the rule. */
+const maxRounds = 8;
+
+/** The component as it is once these units, and those marked fixed, are placed. */
+function asPlaced(component: PlannerComponent, resident: readonly number[]): PlannerComponent {
+  const placementOrder = [...markedFixed(component), ...resident];
+  const placed = new Set(placementOrder);
+  const units = component.units.map((unit, index) => ({ ...unit, placed: placed.has(index) }));
+  return { ...component, units, placementOrder };
+}
+
+function sameUnits(a: readonly number[], b: readonly number[]): boolean {
+  const inside = new Set(a);
+  return a.length === b.length && b.every((unit) => inside.has(unit));
+}
+
+function chooseOnce(component: PlannerComponent, room: Room, options: ResidencyOptions): Residency | null {
   const times = options.residency === 'cost' ? unitTimes(component, options.copyRate) : null;
   const kinds: Candidate['kind'][] = ['rule'];
   if (times !== null && component.kind === 'oneshot') kinds.push('cost');
@@ -77,13 +105,22 @@ export function chooseResidents(
     }
   }
   if (candidates.length === 0) return null;
-  // Above the limit only where nothing else runs at all.
-  const within = candidates.filter(({ bytes }) => bytes <= room.residentLimit);
+  // Above the limit, or against the mode, only where nothing else runs at all.
+  const within = candidates.filter(
+    ({ bytes, resident }) =>
+      bytes <= room.residentLimit && resident.every((unit) => mayStay(component, unit, room)),
+  );
   const allowed = within.length > 0 ? within : candidates;
   if (times !== null) {
     for (const candidate of allowed) candidate.passMs = timeOf(component, candidate.resident, times, room);
   }
   return settle(component, allowed, times, options.passes);
+}
+
+/** Whether the mode lets a unit of this mark be resident by choice. */
+function mayStay(component: PlannerComponent, unit: number, room: Room): boolean {
+  const { mark } = component.units[unit]!;
+  return mark === 'fixed' || room.fills.includes(mark);
 }
 
 /** Distinct unit sizes from large to small, thinned where there are many; 0: nothing streams. */
