@@ -39,6 +39,16 @@ export interface Engine {
   unload(): Promise<void>;
 }
 
+/** A model small enough for every test, and what to say with it. */
+export interface TinyModel {
+  /** The way of the engine that it takes, in words; unique within the engine: `named speaker`, `cloning`. */
+  name: string;
+  /** As from `EngineDefinition.model`, under an id of its own. */
+  model: ModelSource<Engine>;
+  /** Short: it is spoken about ten times, on one thread, in under a second each. It takes every stage of this way. */
+  task: SpeakTask;
+}
+
 /** An engine as the catalog knows it, loaded or not. */
 export interface EngineDefinition {
   readonly id: string;
@@ -46,4 +56,13 @@ export interface EngineDefinition {
   info(): EngineInfo;
   /** The model that speaks a voice; hand it to `RuntimeService.acquire`. */
   model(addon: Addon, voice: string): ModelSource<Engine>;
+  /**
+   * Models with which the streaming test (`streaming.test.ts`) runs this engine on any machine, by the code that real
+   * weights take: at least one, without a download. Random weights in the checkpoint's real layout, one model per way of
+   * speaking that has stages of its own. Something has to stream: at least one component needs several units of 64 KiB
+   * or more (name them by `memoryUnits` where the lists stay under 1 MB).
+   *
+   * @param folder an empty folder to write checkpoints to; the caller removes it.
+   */
+  tiny(addon: Addon, folder: string): Promise<TinyModel[]>;
 }

@@ -1,8 +1,11 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import type { Addon } from '../../../native/addon.ts';
+import type { ModelSource } from '../../runtime/loaded-models.ts';
 import type { EngineDefinition } from '../engine.ts';
 import { loadMini } from './load.ts';
 import { bounds } from './parameters.ts';
+import type { MiniEngine } from './speak.ts';
 import { builtInVoiceFolder } from './voice-folder.ts';
 
 /** The built-in engine: one English voice whose weights are part of the installation. */
@@ -34,12 +37,24 @@ export function miniEngine(): EngineDefinition {
       size_bytes: sizeBytes(),
       built_in: true,
     }),
-    model: (addon) => ({
-      id: 'mini',
-      engine: 'mini',
-      name: 'Mizuoto Mini',
-      load: (context) => loadMini({ addon, folder: builtInVoiceFolder() }, context),
-    }),
+    model,
+    // The voice itself is small.
+    tiny: async (addon) => [
+      {
+        name: 'English text',
+        model: model(addon),
+        task: { text: 'No.', voice: 'mini', seed: 1, speed: 1, pitch: 1 },
+      },
+    ],
+  };
+}
+
+function model(addon: Addon): ModelSource<MiniEngine> {
+  return {
+    id: 'mini',
+    engine: 'mini',
+    name: 'Mizuoto Mini',
+    load: (context) => loadMini({ addon, folder: builtInVoiceFolder() }, context),
   };
 }
 
