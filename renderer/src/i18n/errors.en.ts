@@ -37,6 +37,33 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     ],
     fix: 'Choose another voice.',
   },
+  unknown_model: {
+    title: 'There is no such model',
+    why: ['There is no model “{{model}}”. Known: {{known}}.', 'There is no model of that name.'],
+    fix: 'Choose another model.',
+  },
+  unknown_language: {
+    title: 'The model does not speak this language',
+    why: [
+      '“{{model}}” does not speak “{{language}}”. It speaks: {{known}}.',
+      'The model does not know the chosen language.',
+    ],
+    fix: 'Choose another language or another model.',
+  },
+  not_supported: {
+    title: 'The model cannot do this',
+    why: [
+      '“{{model}}” cannot do this: {{ability}}. These can: {{others}}.',
+      '“{{model}}” cannot do this: {{ability}}.',
+      'The request asks for something that the model was not made for.',
+    ],
+    fix: 'Choose another model, or leave that option out.',
+  },
+  name_taken: {
+    title: 'This name is taken',
+    why: ['“{{name}}” exists already.', 'Something else has this name.'],
+    fix: 'Choose another name, or remove the other one first.',
+  },
   unknown_setting: {
     title: 'This setting does not exist',
     why: [
@@ -91,6 +118,17 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     ],
     fix: 'Paste it again, or delete the damaged place.',
   },
+  reference_unusable: {
+    title: 'This recording cannot be used as a reference',
+    why: [
+      'It lasts {{seconds}}; at least {{minimum}} s are needed.',
+      'It lasts {{seconds}}; at most {{maximum}} s can be used.',
+      'Nothing can be heard in it: its loudest sample is at {{level_db}} dBFS.',
+      'It is clipped: {{share}} of its samples are at full scale.',
+      'The recording does not hold usable speech.',
+    ],
+    fix: 'Choose another recording.',
+  },
   file_not_found: {
     title: 'The file is not there',
     why: ['“{{path}}” does not exist.', 'It was moved, renamed or deleted.'],
@@ -127,6 +165,23 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
       'There is no room left for the file.',
     ],
     fix: 'Free some space, then try again.',
+  },
+  model_not_installed: {
+    title: 'This model is not installed',
+    why: [
+      'The files of “{{model}}” are in the repository {{repository}}; they are not on this computer.',
+      'Its files are not on this computer.',
+    ],
+    fix: 'Download its files, then add the folder under Models.',
+  },
+  model_not_recognised: {
+    title: 'This folder is not a known model',
+    why: [
+      '“{{path}}” lacks “{{file}}”.',
+      'No engine recognises “{{path}}”.',
+      'No engine recognises the folder.',
+    ],
+    fix: 'Choose the folder that holds config.json and the weights.',
   },
   checkpoint_missing: {
     title: 'Model files are missing',

@@ -25,6 +25,30 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     ],
     fix: '请选择其他音色。',
   },
+  unknown_model: {
+    title: '没有这个模型',
+    why: ['找不到模型“{{model}}”。可用的有：{{known}}。', '找不到所选的模型。'],
+    fix: '请选择其他模型。',
+  },
+  unknown_language: {
+    title: '模型不会说这种语言',
+    why: ['“{{model}}”不会说“{{language}}”。它会说：{{known}}。', '模型不认识所选的语言。'],
+    fix: '请选择其他语言或其他模型。',
+  },
+  not_supported: {
+    title: '模型做不到这件事',
+    why: [
+      '“{{model}}”做不到：{{ability}}。这些模型可以：{{others}}。',
+      '“{{model}}”做不到：{{ability}}。',
+      '请求中有模型不具备的功能。',
+    ],
+    fix: '请选择其他模型，或去掉该选项。',
+  },
+  name_taken: {
+    title: '名称已被使用',
+    why: ['“{{name}}”已经存在。', '另有一项使用这个名称。'],
+    fix: '请另取一个名称，或先移除原来的。',
+  },
   unknown_setting: {
     title: '没有这个设置项',
     why: [
@@ -72,6 +96,17 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     why: ['第 {{position}} 个位置有损坏的字符。', '其中有不是有效文字的字符。'],
     fix: '请重新粘贴，或删去损坏的部分。',
   },
+  reference_unusable: {
+    title: '这段录音不能用作参考',
+    why: [
+      '它只有 {{seconds}}，至少需要 {{minimum}} 秒。',
+      '它有 {{seconds}}，最多可用 {{maximum}} 秒。',
+      '其中听不到声音：最响处为 {{level_db}} dBFS。',
+      '它有削波：{{share}} 的采样达到满幅。',
+      '录音中没有可用的语音。',
+    ],
+    fix: '请换一段录音。',
+  },
   file_not_found: {
     title: '找不到文件',
     why: ['“{{path}}”不存在。', '它可能被移动、改名或删除了。'],
@@ -100,6 +135,16 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
       '没有空间写入文件。',
     ],
     fix: '请腾出一些空间后重试。',
+  },
+  model_not_installed: {
+    title: '模型还没有安装',
+    why: ['“{{model}}”的文件在仓库 {{repository}} 中，本机上没有。', '本机上没有它的文件。'],
+    fix: '请下载文件，然后在“模型”中添加该文件夹。',
+  },
+  model_not_recognised: {
+    title: '不是已知的模型文件夹',
+    why: ['“{{path}}”中缺少“{{file}}”。', '没有引擎认识“{{path}}”。', '没有引擎认识这个文件夹。'],
+    fix: '请选择含有 config.json 和权重文件的文件夹。',
   },
   checkpoint_missing: {
     title: '缺少模型文件',
