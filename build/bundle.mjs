@@ -9,6 +9,7 @@ const dist = join(root, 'dist');
 const nodeEntries = {
   'main/cli': 'main/cli/cli.ts',
   'main/host-worker': 'main/host/worker.ts',
+  'main/device-process': 'main/host/isolated/device-process.ts',
   'main/studio-server': 'main/server/main.ts',
 };
 const appEntries = { 'app/main': 'app/main.ts' };

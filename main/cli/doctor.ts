@@ -1,6 +1,6 @@
 import type { DoctorReport, Finding } from '../contract/index.ts';
 import type { Parsed } from './arguments.ts';
-import { zhFindings, zhWhy } from './findings.zh-CN.ts';
+import { zhFindings, zhStep, zhWhy } from './findings.zh-CN.ts';
 import { indent, withHost } from './listings.ts';
 import { errorOf, fill, type Messages } from './messages.ts';
 import { checkFailedExit, displayWidth, harmless, print, printJson, type Surroundings } from './terminal.ts';
@@ -69,6 +69,7 @@ export function sentences(finding: Finding, messages: Messages): { message: stri
   const params = { ...finding.params };
   if (finding.error !== null) params.reason = messages.error(errorOf(finding.error));
   if (typeof params.why === 'string') params.why = zhWhy[params.why] ?? params.why;
+  if (typeof params.step === 'string') params.step = zhStep(params.step);
   if (params.identical !== undefined)
     params.identical = messages.get(params.identical === 'yes' ? 'yes' : 'no');
   return {

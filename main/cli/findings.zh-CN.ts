@@ -61,17 +61,37 @@ export const zhFindings: Record<FindingId, { message: string; fix: string | null
     message: '{device} 没有通过自检:{reason}',
     fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
   },
+  driver_crashed: {
+    message: '{device} 的驱动在{step}时崩溃({how})。',
+    fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+  },
+  driver_hung: {
+    message: '{device} 的驱动在{step}时 {seconds} 秒没有响应。',
+    fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+  },
+  drivers_broken: {
+    message: '有显卡驱动一加载就出错({how}):连处理器也无法计算。',
+    fix: '请更新或卸载显卡驱动;在此之前,可设环境变量 VK_LOADER_DRIVERS_DISABLE=* 来跳过 Vulkan 驱动。',
+  },
 };
 
-/** Why a device is used or not: the runtime's English reasons. */
-export const zhWhy: Record<string, string> = {
-  'compute.simulate_vram_mb is set': '已设置 compute.simulate_vram_mb',
-  'chosen in the settings': '在设置中选定',
-  'the discrete device with the most memory': '显存最大的独立显卡',
-  'there is no discrete graphics device': '没有独立显卡',
-  'a simulated device is used instead': '改用模拟设备',
-  'a graphics driver in software, slower than the processor itself': '软件实现的显卡驱动,比处理器还慢',
-  'integrated graphics, kept for the display': '集成显卡,留给显示使用',
-  'the graphics device is faster': '显卡更快',
-  'a request asked for it': '由某个请求指定',
+/** What a driver was doing when it failed: see stepWords of the host. */
+const zhSteps: Record<string, string> = {
+  'its process started': '启动进程',
+  'it was loaded': '加载',
+  'the device was opened': '打开设备',
+  'weights were uploaded': '上传权重',
+  'it computed': '计算',
+  'weights were streamed': '流式加载',
+  'a text was spoken': '合成语音',
+  'the device was closed': '关闭设备',
 };
+/** The host's English words of a step in Chinese; unknown ones as they are. */
+export const zhStep = (step: string): string => zhSteps[step] ?? step;
+
+/** Why a device is used or not: the runtime's English reasons. */
+export const zhWhy: Record<string, string> = Object.fromEntries(
+  (Object.keys(sentencesEn) as SaidCode[])
+    .filter((code) => code.startsWith('device_'))
+    .map((code) => [sentencesEn[code], sentencesZh[code]]),
+);

@@ -277,7 +277,11 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '设备内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序,或用 compute.vram_mode=low。',
   ],
   out_of_host_memory: '本机内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序后再试。',
-  device_lost: '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
+  device_lost: [
+    '“{device}”的驱动崩溃({how})。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+    '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
+    '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
+  ],
   backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',
   weight_not_placed: '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',
   wait_timeout: '等待超过 {seconds} 秒仍未得到“{path}”。请关闭其他 Mizuoto 后再试。',

@@ -12,6 +12,21 @@ export const selfTestSchema = z.object({
   seconds: z.number(),
   /** Uploads, MiB per second; null where weights are used where they lie. */
   copy_mb_per_second: z.number().nullable(),
+  /** What the backend offers; null where the device could not be opened. */
+  capabilities: z
+    .object({
+      /** Computes and copies while the program goes on. */
+      async: z.boolean(),
+      /** Page-locked host memory of its own, from which copies are fast. */
+      host_buffers: z.boolean(),
+      /** Uses host memory where it lies. */
+      host_pointer: z.boolean(),
+      /** One queue can wait for another. */
+      events: z.boolean(),
+      /** Types of weights that it multiplies with as they are. */
+      dtypes: z.array(z.string()),
+    })
+    .nullable(),
   error: errorSchema.nullable(),
 });
 export type SelfTest = z.infer<typeof selfTestSchema>;
@@ -38,6 +53,9 @@ export const findingIds = [
   'self_test_ok',
   'self_test_wrong',
   'self_test_failed',
+  'driver_crashed',
+  'driver_hung',
+  'drivers_broken',
 ] as const;
 export type FindingId = (typeof findingIds)[number];
 

@@ -11,6 +11,9 @@ import {
   StudioError,
 } from '../contract/index.ts';
 import { studioFolders } from '../settings/paths.ts';
+import type { StartDeviceProcess } from './isolated/device-task.ts';
+import { startNodeProcess } from './isolated/node-process.ts';
+import { serveProcess } from './isolated/through-port.ts';
 import type { FromHost, HostOptions, ToHost } from './protocol.ts';
 import { SpeakStream } from './speak-stream.ts';
 
@@ -21,6 +24,8 @@ export interface HostClientOptions extends Partial<HostOptions> {
   restartDelays?: readonly number[];
   /** A host that ran this long without a crash starts from the first delay again. */
   calmSeconds?: number;
+  /** Starts the process in which a graphics driver is tested; default: one of plain Node. */
+  startDeviceProcess?: StartDeviceProcess;
 }
 
 type State = 'starting' | 'ready' | 'waiting' | 'closing' | 'closed' | 'broken';
@@ -55,12 +60,14 @@ export class HostClient implements StudioClient {
   readonly #hostOptions: HostOptions;
   readonly #restartDelays: readonly number[];
   readonly #calmMs: number;
+  readonly #startDeviceProcess: StartDeviceProcess;
 
   constructor(options: HostClientOptions = {}) {
     const folders = studioFolders();
     this.#workerPath = workerUrl(options.worker);
     this.#restartDelays = options.restartDelays ?? [0, 5, 15];
     this.#calmMs = (options.calmSeconds ?? 60) * 1000;
+    this.#startDeviceProcess = options.startDeviceProcess ?? (() => startNodeProcess());
     this.#hostOptions = {
       configFolder: options.configFolder ?? folders.config,
       cacheFolder: options.cacheFolder ?? folders.cache,
@@ -174,6 +181,7 @@ export class HostClient implements StudioClient {
       if (message.ok) pending?.resolve(message.response);
       else pending?.reject(StudioError.fromBody(message.error));
     } else if (message.type === 'event') this.#dispatch(message.name, message.data);
+    else if (message.type === 'device-process') serveProcess(this.#startDeviceProcess, message.port);
   }
 
   #dispatch(name: EventName, data: unknown): void {

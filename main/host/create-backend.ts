@@ -5,6 +5,7 @@ import type { SettingsStore } from '../settings/store.ts';
 import type { SpeechBackend } from './backend.ts';
 import { EngineBackend } from './engine-backend.ts';
 import type { Host } from './host.ts';
+import type { StartDeviceProcess } from './isolated/device-task.ts';
 import type { HostOptions } from './protocol.ts';
 import { ToneBackend } from './testing/tone-engine.ts';
 
@@ -13,13 +14,14 @@ export async function createBackend(
   options: HostOptions,
   log: Host['log'],
   settings: SettingsStore,
+  startProcess?: StartDeviceProcess,
 ): Promise<SpeechBackend> {
   if (options.testEngines) return new ToneBackend();
   const runtime = await RuntimeService.open({
     addon: loadAddon(),
     settings: settings.get(),
     cacheFolder: options.cacheFolder,
-    warn: (message) => log('warning', message),
+    warn: (message, said) => log('warning', message, said),
   });
-  return new EngineBackend(runtime, engines);
+  return new EngineBackend(runtime, engines, startProcess);
 }

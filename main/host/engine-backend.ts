@@ -10,7 +10,7 @@ import {
 import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { chooseDevice } from '../runtime/device-service.ts';
 import { type ModelSource, RuntimeService } from '../runtime/index.ts';
-import { selfTest } from '../runtime/verify/self-test.ts';
+import { failedSelfTest, selfTest } from '../runtime/verify/self-test.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -23,6 +23,8 @@ import type {
   VerifyTask,
 } from './backend.ts';
 import { toErrorBody } from './failures.ts';
+import type { StartDeviceProcess } from './isolated/device-task.ts';
+import { runDeviceTask } from './isolated/run-task.ts';
 import { verifyEngines } from './verify-engines.ts';
 import { voiced } from './voiced.ts';
 
@@ -37,6 +39,8 @@ export class EngineBackend implements SpeechBackend {
   constructor(
     private readonly runtime: RuntimeService,
     private readonly definitions: readonly EngineDefinition[],
+    /** Where graphics devices are tested, so that a driver's crash ends nothing else; absent: in this process. */
+    private readonly startProcess?: StartDeviceProcess,
   ) {
     this.#addon = runtime.addon;
     this.ggmlVersion = runtime.addon.versions.ggml;
@@ -89,7 +93,10 @@ export class EngineBackend implements SpeechBackend {
       // The models of a verification are its own: what nobody uses makes room for them.
       await this.runtime.releaseAfterOom();
       const signal = this.#closing.signal;
-      return verifyEngines({ addon: this.#addon, definitions, settings, asked, text, signal, onRun });
+      const { startProcess } = this;
+      const elsewhere = startProcess === undefined ? {} : { startProcess };
+      const about = { addon: this.#addon, definitions, settings, asked, text, signal, onRun };
+      return verifyEngines({ ...about, ...elsewhere });
     };
     const result = this.#verifying.then(begin, begin);
     this.#verifying = result.catch(() => {});
@@ -130,9 +137,24 @@ export class EngineBackend implements SpeechBackend {
     const tests: SelfTest[] = [];
     for (const info of this.#addon.devices()) {
       this.#closing.signal.throwIfAborted();
-      tests.push(await selfTest(this.#addon, info, toErrorBody));
+      if (info.kind === 'cpu' || this.startProcess === undefined) {
+        tests.push(await selfTest(this.#addon, info, toErrorBody));
+      } else tests.push(await this.#testElsewhere(info.name, this.startProcess));
     }
     return tests;
+  }
+
+  async #testElsewhere(device: string, start: StartDeviceProcess): Promise<SelfTest> {
+    const began = performance.now();
+    const task = { kind: 'self-test', device } as const;
+    try {
+      const test = await runDeviceTask(start, task, { signal: this.#closing.signal });
+      if (test !== null) return test;
+      throw new Error('The self-test ended without a result.');
+    } catch (error) {
+      this.#closing.signal.throwIfAborted();
+      return failedSelfTest(device, toErrorBody(error), (performance.now() - began) / 1000);
+    }
   }
 
   view(): RuntimeView {

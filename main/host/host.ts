@@ -44,6 +44,8 @@ export class Host {
       settings: SettingsStore,
     ) => Promise<SpeechBackend>,
     private readonly emit: Emit,
+    /** Loads the graphics drivers in a process of its own, before this one does. */
+    private readonly probeDrivers?: () => Promise<void>,
   ) {
     this.settings = new SettingsStore({
       folder: options.configFolder,
@@ -204,6 +206,8 @@ export class Host {
           configFolder: this.options.configFolder,
           cacheFolder: this.options.cacheFolder,
           open: async () => (await this.#open()).backend,
+          // Where they are loaded already there is nothing to fear.
+          ...(this.#parts || !this.probeDrivers ? {} : { probeDrivers: this.probeDrivers }),
         }),
       'settings.get': async () => this.settings.get(),
       'settings.set': async ({ patch }) => this.settings.set(patch),

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { CallName, ErrorBody, EventName } from '../contract/index.ts';
 
 /** Messages between a client and the host's worker thread. Everything in them survives structured cloning. */
@@ -8,6 +9,8 @@ export type FromHost =
   | { type: 'reply'; id: number; ok: true; response: unknown }
   | { type: 'reply'; id: number; ok: false; error: ErrorBody }
   | { type: 'event'; name: EventName; data: unknown }
+  /** Asks the main thread for a process that does one device task; see isolated/. */
+  | { type: 'device-process'; port: MessagePort }
   | { type: 'closed' };
 
 /** What the worker thread is started with. */

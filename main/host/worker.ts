@@ -1,12 +1,15 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createBackend } from './create-backend.ts';
 import { Host } from './host.ts';
+import type { StartDeviceProcess } from './isolated/device-task.ts';
+import { runDeviceTask } from './isolated/run-task.ts';
+import { processThroughPort } from './isolated/through-port.ts';
 import type { FromHost, HostOptions, ToHost } from './protocol.ts';
 
 const port = parentPort;
 if (!port) throw new Error('host-worker is started by the studio as a worker thread.');
 
-function send(message: FromHost, transfer: ArrayBuffer[] = []): void {
+function send(message: FromHost, transfer: (ArrayBuffer | MessagePort)[] = []): void {
   port!.postMessage(message, transfer);
 }
 
@@ -17,12 +20,22 @@ function transferable(value: unknown): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
-const host = new Host(workerData as HostOptions, createBackend, (name, data) => {
-  send(
-    { type: 'event', name, data },
-    name === 'job.audio' ? transferable((data as { samples?: unknown }).samples) : [],
-  );
-});
+/** Only the main thread can start processes in every shell. */
+const startProcess: StartDeviceProcess = () =>
+  processThroughPort((port) => send({ type: 'device-process', port }, [port]));
+const options = workerData as HostOptions;
+
+const host = new Host(
+  options,
+  (own, log, settings) => createBackend(own, log, settings, startProcess),
+  (name, data) => {
+    send(
+      { type: 'event', name, data },
+      name === 'job.audio' ? transferable((data as { samples?: unknown }).samples) : [],
+    );
+  },
+  options.testEngines ? undefined : async () => void (await runDeviceTask(startProcess, { kind: 'list' })),
+);
 
 let closing: Promise<void> | null = null;
 

@@ -37,7 +37,8 @@ class IllBackend extends ToneBackend {
     return [{ engine: 'tone', name: 'Tone', bytes: 0, seconds: 0, error }];
   }
   override async selfTest() {
-    const wrong = { passed: false, largest_difference: 0.5, identical: false, copy_mb_per_second: 1 };
+    const numbers = { largest_difference: 0.5, identical: false, copy_mb_per_second: 1 };
+    const wrong = { passed: false, ...numbers, capabilities: null };
     return ['Vulkan0', 'Vulkan1'].map((device) => ({ device, ...wrong, seconds: 1, error: null }));
   }
 }

@@ -15,6 +15,8 @@ import { chosen } from '../../settings/resolve.ts';
 import type { SettingsStore } from '../../settings/store.ts';
 import type { SpeechBackend } from '../backend.ts';
 import { toErrorBody } from '../failures.ts';
+import type { DeviceStep } from '../isolated/device-task.ts';
+import { stepWords } from '../isolated/step-words.ts';
 import { findingSentences } from './sentences.ts';
 
 export interface DoctorSources {
@@ -23,6 +25,8 @@ export interface DoctorSources {
   cacheFolder: string;
   /** Fails where the native core does. */
   open: () => Promise<SpeechBackend>;
+  /** Loads the graphics drivers in a process of its own; rejects where that crashes or hangs. */
+  probeDrivers?: () => Promise<void>;
 }
 
 const severity = { failed: 0, warning: 1, note: 2, ok: 3 } as const;
@@ -46,6 +50,8 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
   let policy: DoctorReport['policy'] = {};
   let selfTests: SelfTest[] = [];
   try {
+    // A driver that crashes would take this process along: then nothing more is asked of the native core.
+    await sources.probeDrivers?.();
     const backend = await sources.open();
     versions.ggml = backend.ggmlVersion;
     findings.unshift(finding('core_ok', 'ok', { ggml: backend.ggmlVersion }));
@@ -67,7 +73,8 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     selfTests = await backend.selfTest();
     findings.push(...selfTests.map((test) => selfTestFinding(test, view.devices)));
   } catch (error) {
-    findings.unshift(finding('core_broken', 'failed', {}, toErrorBody(error)));
+    const body = toErrorBody(error);
+    findings.unshift(driverFinding(body, 'failed') ?? finding('core_broken', 'failed', {}, body));
   }
   const worst = [...findings].sort((a, b) => severity[a.status] - severity[b.status]);
   return {
@@ -173,8 +180,23 @@ function selfTestFinding(test: SelfTest, devices: readonly DeviceSnapshot[]): Fi
   }
   const used = devices.some(({ id, used, kind }) => id === device && (used || kind === 'cpu'));
   const status = used ? 'failed' : 'warning';
-  if (test.error !== null) return finding('self_test_failed', status, { device }, test.error);
+  if (test.error !== null) {
+    return driverFinding(test.error, status) ?? finding('self_test_failed', status, { device }, test.error);
+  }
   const difference = Math.min(999, (test.largest_difference ?? 0) * 100).toFixed(2);
   const identical = test.identical === false ? 'no' : 'yes';
   return finding('self_test_wrong', status, { device, difference, identical });
+}
+
+/** What a process of its own said of a driver; null where it is another failure. */
+function driverFinding(error: ErrorBody, status: Finding['status']): Finding | null {
+  const { device, how, seconds, step } = error.params;
+  if (error.code !== 'device_lost' || typeof step !== 'string') return null;
+  const doing = { step: stepWords[step as DeviceStep], how: how ?? `${seconds} s` };
+  // All drivers are loaded at once: which one it was is not known.
+  if (device === '') return finding('drivers_broken', status, doing, error);
+  const params = { device: device ?? '', ...doing };
+  return how === undefined
+    ? finding('driver_hung', status, { ...params, seconds: seconds ?? '' }, error)
+    : finding('driver_crashed', status, params, error);
 }

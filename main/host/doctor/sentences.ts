@@ -69,4 +69,17 @@ export const findingSentences: Record<FindingId, { message: string; fix: string 
     message: '{device} failed its self-test: {reason}',
     fix: 'Update the driver of {device}, or compute elsewhere: mizuoto settings set compute.device=CPU.',
   },
+  driver_crashed: {
+    message: 'The driver of {device} crashed ({how}) while {step}.',
+    fix: 'Update the driver of {device}, or compute elsewhere: mizuoto settings set compute.device=CPU.',
+  },
+  driver_hung: {
+    message: 'The driver of {device} did not answer for {seconds} s while {step}.',
+    fix: 'Update the driver of {device}, or compute elsewhere: mizuoto settings set compute.device=CPU.',
+  },
+  drivers_broken: {
+    message:
+      'A graphics driver does not survive being loaded ({how}): nothing can be computed, not even on the processor.',
+    fix: 'Update or remove the graphics drivers; until then, the environment variable VK_LOADER_DRIVERS_DISABLE=* leaves those of Vulkan out.',
+  },
 };

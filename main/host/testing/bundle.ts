@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const entries = {
   cli: 'main/cli/cli.ts',
   'host-worker': 'main/host/worker.ts',
+  'device-process': 'main/host/isolated/device-process.ts',
   'studio-server': 'main/server/main.ts',
 };
 

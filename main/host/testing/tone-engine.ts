@@ -205,7 +205,9 @@ export class ToneBackend implements SpeechBackend {
 
   async selfTest(): Promise<SelfTest[]> {
     const numbers = { largest_difference: 0, identical: null, copy_mb_per_second: null };
-    return [{ device: 'CPU', passed: true, ...numbers, seconds: 0, error: null }];
+    const offers = { async: false, host_buffers: false, host_pointer: true, events: false };
+    const capabilities = { ...offers, dtypes: ['f32', 'f16', 'bf16'] };
+    return [{ device: 'CPU', passed: true, ...numbers, capabilities, seconds: 0, error: null }];
   }
 
   view(): RuntimeView {

@@ -11,6 +11,9 @@ const width = 1024;
 const units = 4;
 const rows = 2;
 
+/** What it is about to do: where a driver crashes, the last one said is where. */
+export type SelfTestStep = 'opening' | 'placing' | 'computing' | 'streaming' | 'closing';
+
 /**
  * Four products of known matrices (16 MiB), each a unit: once with all of them placed, once streamed through two slots.
  * The answer is known in double precision. Never rejects.
@@ -19,26 +22,50 @@ export async function selfTest(
   addon: Addon,
   { name }: DeviceInfo,
   toErrorBody: (error: unknown) => ErrorBody,
+  onStep: (step: SelfTestStep) => void = () => {},
 ): Promise<SelfTest> {
   const start = performance.now();
-  const failed = { passed: false, largest_difference: null, identical: null, copy_mb_per_second: null };
   try {
+    onStep('opening');
     const device = await addon.openDevice({ name });
     try {
-      const result = await testDevice(addon, device);
-      return { device: name, ...result, seconds: secondsSince(start), error: null };
+      const result = await testDevice(addon, device, onStep);
+      const capabilities = capabilitiesOf(device);
+      return { device: name, ...result, capabilities, seconds: secondsSince(start), error: null };
     } finally {
+      onStep('closing');
       await device.close();
     }
   } catch (error) {
-    return { device: name, ...failed, seconds: secondsSince(start), error: toErrorBody(error) };
+    return failedSelfTest(name, toErrorBody(error), secondsSince(start));
   }
+}
+
+/** Of a device that could not even be asked. */
+export function failedSelfTest(device: string, error: ErrorBody, seconds: number): SelfTest {
+  const nothing = { largest_difference: null, identical: null, copy_mb_per_second: null, capabilities: null };
+  return { device, passed: false, ...nothing, seconds, error };
+}
+
+/** Types that weights may have on a device beside float32. */
+const narrowTypes = ['f16', 'bf16', 'q8_0', 'q4_0'] as const;
+
+function capabilitiesOf(device: Device): NonNullable<SelfTest['capabilities']> {
+  const { caps } = device.info();
+  return {
+    async: caps.async,
+    host_buffers: caps.hostBuffer,
+    host_pointer: caps.bufferFromHostPtr,
+    events: caps.events,
+    dtypes: ['f32', ...narrowTypes.filter((dtype) => device.supportsDType(dtype))],
+  };
 }
 
 async function testDevice(
   addon: Addon,
   device: Device,
-): Promise<Omit<SelfTest, 'device' | 'seconds' | 'error'>> {
+  onStep: (step: SelfTestStep) => void,
+): Promise<Omit<SelfTest, 'device' | 'seconds' | 'error' | 'capabilities'>> {
   const matrices = Array.from({ length: units }, (_, unit) =>
     new Random(11)
       .fork(`matrix ${unit}`)
@@ -71,7 +98,9 @@ async function testDevice(
     graph = recorder.compile(device, arena);
     const run = async (): Promise<Float32Array> =>
       (await graph!.run({ inputs: [[x, input]] }))[0] as Float32Array;
+    onStep('placing');
     for (let unit = 0; unit < units; unit++) await store.place(unit);
+    onStep('computing');
     const placed = await run();
     const largest = relativeDifference(placed, product(matrices, input));
     if (device.isHost) {
@@ -82,6 +111,7 @@ async function testDevice(
         copy_mb_per_second: null,
       };
     }
+    onStep('streaming');
     for (let unit = 0; unit < units; unit++) await store.unplace(unit);
     await device.setStreamer({ slots: 2, slotBytes: store.unitBytes(0), prefetch: true });
     const streamed = await run();

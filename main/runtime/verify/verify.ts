@@ -20,14 +20,19 @@ export interface VerifyOptions {
   asked: readonly string[];
   signal: AbortSignal;
   toErrorBody: (error: unknown) => ErrorBody;
+  /** Verifies one graphics device elsewhere, in a process that its driver may crash; default: here. */
+  onDevice?: (device: DeviceInfo, plain: PlainRun) => AsyncIterable<VerifyRun>;
 }
+
+/** What the processor spoke, and the bytes of the model and of its working memory: what graphics devices are held to. */
+export type PlainRun = Pick<Spoken, 'samples' | 'sizeBytes' | 'workingBytes'>;
 
 interface Way {
   run: VerifyRun['run'];
   device: string;
   settings: Partial<Settings>;
   failing?: string;
-  against?: { name: string; spoken: Spoken; tolerance: number };
+  against?: { name: string; samples: Float32Array; tolerance: number };
 }
 
 const real = { 'compute.simulate_vram_mb': null, 'compute.vram_limit_mb': null } as const;
@@ -45,17 +50,18 @@ export async function* verifySubject(
   const plain = await speak(subject, options, { run: 'plain', device: 'CPU', settings: plainSettings });
   yield plain.row;
   if (plain.spoken === null) return;
-  const against = { name: 'CPU plain', spoken: plain.spoken, tolerance: 0 };
-  yield* onSimulated(subject, options, against);
-  for (const device of graphicsDevices(options)) yield* onGraphics(subject, options, device, plain.spoken);
+  yield* onSimulated(subject, options, plain.spoken);
+  for (const device of graphicsDevices(options)) {
+    yield* options.onDevice?.(device, plain.spoken) ?? onGraphics(subject, options, device, plain.spoken);
+  }
 }
 
 async function* onSimulated(
   subject: VerifySubject,
   options: VerifyOptions,
-  against: NonNullable<Way['against']>,
+  { samples, sizeBytes, workingBytes }: Spoken,
 ): AsyncGenerator<VerifyRun, void, void> {
-  const { sizeBytes, workingBytes } = against.spoken;
+  const against = { name: 'CPU plain', samples, tolerance: 0 };
   // Only what is used is taken from RAM: a device that is too large costs nothing.
   const roomy = Math.ceil((2 * sizeBytes + 8 * workingBytes) / MiB) + 256;
   const sized = (megabytes: number, mode: Settings['compute.vram_mode']): Partial<Settings> => ({
@@ -98,11 +104,12 @@ function graphicsDevices({ addon, settings, asked }: VerifyOptions): DeviceInfo[
   return found.filter(({ name }) => name.toLowerCase() === wanted);
 }
 
-async function* onGraphics(
+/** The runs of one graphics device: placed as far as it fits, and all streamed. */
+export async function* onGraphics(
   subject: VerifySubject,
   options: VerifyOptions,
   device: DeviceInfo,
-  plain: Spoken,
+  plain: PlainRun,
 ): AsyncGenerator<VerifyRun, void, void> {
   const fits = plain.sizeBytes + 2 * plain.workingBytes < 0.9 * device.freeBytes;
   const settings = (mode: Settings['compute.vram_mode']): Partial<Settings> => ({
@@ -114,11 +121,11 @@ async function* onGraphics(
     run: fits ? 'resident' : 'partly',
     device: device.name,
     settings: settings(fits ? 'high' : 'normal'),
-    against: { name: 'CPU plain', spoken: plain, tolerance: deviceTolerance },
+    against: { name: 'CPU plain', samples: plain.samples, tolerance: deviceTolerance },
   });
   yield first.row;
   if (first.spoken === null) return;
-  const against = { name: `${device.name} ${first.row.run}`, spoken: first.spoken, tolerance: 0 };
+  const against = { name: `${device.name} ${first.row.run}`, samples: first.spoken.samples, tolerance: 0 };
   yield (
     await speak(subject, options, {
       run: 'streamed',
@@ -159,16 +166,37 @@ async function speak(
     return { row: { ...base, ...used, ...judged(spoken, way) }, spoken };
   } catch (error) {
     if (signal.aborted) throw new StudioError('cancelled', 'Cancelled; the verification is not complete.');
-    const nothing = { streamed_mb: 0, resident_mb: 0, seconds: 0, retries: 0, samples: 0 };
-    const verdict = {
-      identical: null,
-      first_difference: null,
-      differing_samples: 0,
-      largest_difference: null,
-      ok: false,
-    };
-    return { row: { ...base, ...nothing, ...verdict, error: toErrorBody(error) }, spoken: null };
+    return { row: { ...base, ...failure, error: toErrorBody(error) }, spoken: null };
   }
+}
+
+const failure = {
+  streamed_mb: 0,
+  resident_mb: 0,
+  seconds: 0,
+  retries: 0,
+  samples: 0,
+  identical: null,
+  first_difference: null,
+  differing_samples: 0,
+  largest_difference: null,
+  ok: false,
+} as const;
+
+/** The row of a graphics device whose driver ended the run; `done` runs of it had come before. */
+export function brokenRun(engine: string, device: string, done: number, error: ErrorBody): VerifyRun {
+  const run = done === 0 ? 'resident' : 'streamed';
+  return {
+    engine,
+    run,
+    stage: null,
+    device,
+    device_mb: null,
+    against: done === 0 ? 'CPU plain' : `${device} resident`,
+    tolerance: done === 0 ? deviceTolerance : 0,
+    ...failure,
+    error,
+  };
 }
 
 type Verdict = Pick<
@@ -188,7 +216,7 @@ function judged({ samples }: Spoken, { against }: Way): Verdict {
       ok,
     };
   }
-  const { identical, first, count, largest } = compareSamples(samples, against.spoken.samples);
+  const { identical, first, count, largest } = compareSamples(samples, against.samples);
   return {
     identical,
     first_difference: first,
