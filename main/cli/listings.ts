@@ -3,7 +3,6 @@ import { type RuntimeSnapshot, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { findEngine } from '../host/speech-request.ts';
 import type { Parsed } from './arguments.ts';
-import { zhWhy } from './findings.zh-CN.ts';
 import type { Messages } from './messages.ts';
 import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
 
@@ -13,7 +12,7 @@ export async function withHost<T>(
   body: (client: HostClient) => Promise<T>,
 ): Promise<T> {
   const client = new HostClient({ keepAudio: false });
-  client.on('log.line', ({ level, message }) => remarkLogLine(level, message, around));
+  client.on('log.line', ({ level, message, said }) => remarkLogLine(level, message, around, said));
   const stop = () => void client.close();
   around.signal.addEventListener('abort', stop);
   try {
@@ -76,7 +75,7 @@ export function deviceTable(devices: RuntimeSnapshot['devices'], messages: Messa
     size(device.free_bytes),
     size(device.total_bytes),
     messages.get(device.used ? 'yes' : 'no'),
-    messages.language === 'en' ? device.why : (zhWhy[device.why] ?? device.why),
+    messages.said(device.reason),
   ]);
   return table(head, rows);
 }

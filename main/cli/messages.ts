@@ -1,4 +1,11 @@
-import { type ErrorBody, type ErrorCode, StudioError } from '../contract/index.ts';
+import {
+  type ErrorBody,
+  type ErrorCode,
+  plainWriter,
+  type Said,
+  StudioError,
+  sentenceOf,
+} from '../contract/index.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN, zhErrors } from './messages.zh-CN.ts';
 
@@ -27,6 +34,13 @@ export function fill(template: string, params: Params): string | null {
   return complete ? text : null;
 }
 
+/** Sizes in MiB as everywhere on the terminal; times in words. */
+const chineseNumbers = {
+  ...plainWriter,
+  milliseconds: (value: number) => `${value} 毫秒`,
+  seconds: (value: number) => `${value} 秒`,
+};
+
 export class Messages {
   constructor(readonly language: Language) {}
 
@@ -35,6 +49,11 @@ export class Messages {
     const text = fill(template, params);
     if (text === null) throw new Error(`The message ${key} lacks one of its values.`);
     return text;
+  }
+
+  /** A decision, a warning or a reason in the person's language. */
+  said(said: Said): string {
+    return this.language === 'en' ? said.message : sentenceOf(said, this.language, chineseNumbers);
   }
 
   /** The sentence of an error in the person's language; English where a code's sentence does not fit it. */

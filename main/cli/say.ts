@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { type CallInput, type SpeakResult, StudioError } from '../contract/index.ts';
+import { type CallInput, type Said, type SpeakResult, StudioError, say as sayOf } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { studioFolders } from '../settings/paths.ts';
 import { isSettingKey, parseSetting, unknownSetting } from '../settings/resolve.ts';
@@ -20,15 +20,19 @@ export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
   const target = chooseTarget(parsed, around);
   const text = await readText(parsed, around);
   const output = await target.prepare();
-  const warnings: string[] = [];
+  const warnings: Said[] = [];
   const client = new HostClient({ keepAudio: false });
-  client.on('log.line', ({ level, message }) => {
-    if (level === 'warning') warnings.push(message);
-    remarkLogLine(level, message, around);
+  client.on('log.line', ({ level, message, said }) => {
+    if (level === 'warning') warnings.push(said ?? sayOf('note', { text: message }));
+    remarkLogLine(level, message, around, said);
   });
   try {
     const result = await speak(client, { ...request, text }, { output, encoding }, around);
-    await report(result, target, [...warnings, ...result.warnings], around);
+    // Some are told when they happen, and again by the result.
+    const news = result.warnings.filter(({ message }) => !warnings.some((told) => told.message === message));
+    for (const said of news)
+      remark(around, around.messages.get('warning', { message: around.messages.said(said) }));
+    await report(result, target, [...warnings, ...news], around);
   } catch (error) {
     await output.abort();
     throw error;
@@ -129,10 +133,9 @@ function chooseTarget(parsed: Parsed, around: Surroundings): Target {
 async function report(
   result: SpeakResult,
   target: Target,
-  warnings: string[],
+  warnings: Said[],
   around: Surroundings,
 ): Promise<void> {
-  for (const message of result.warnings) remark(around, around.messages.get('warning', { message }));
   if (around.json) {
     const { seconds, sample_rate, seed, rtf, engine, voice, applied, meta } = result;
     await printJson(around, {

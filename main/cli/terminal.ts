@@ -1,3 +1,4 @@
+import type { Said } from '../contract/index.ts';
 import type { Messages } from './messages.ts';
 
 /** What a command may touch of the outside: real streams in the program, made-up ones in tests. */
@@ -43,8 +44,10 @@ export function remarkLogLine(
   level: 'info' | 'warning' | 'error',
   message: string,
   around: Surroundings,
+  said?: Said,
 ): void {
-  if (level === 'warning') remark(around, around.messages.get('warning', { message: harmless(message) }));
+  const text = said === undefined ? message : around.messages.said(said);
+  if (level === 'warning') remark(around, around.messages.get('warning', { message: harmless(text) }));
   else if (around.verbose) remark(around, `${level}: ${harmless(message)}`);
 }
 

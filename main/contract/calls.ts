@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { doctorReportSchema } from './doctor.ts';
 import { errorSchema } from './errors.ts';
 import { engineInfoSchema, runtimeSnapshotSchema } from './runtime.ts';
+import { saidSchema } from './said.ts';
 import { settingsPatchSchema, settingsSchema } from './settings.ts';
 import {
   audioChunkSchema,
@@ -84,7 +85,13 @@ export const events = {
   'job.failed': z.object({ job_id: z.string(), error: errorSchema }),
   'job.cancelled': z.object({ job_id: z.string() }),
   'verify.run': verifyRunSchema,
-  'log.line': z.object({ at: z.number(), level: z.enum(['info', 'warning', 'error']), message: z.string() }),
+  'log.line': z.object({
+    at: z.number(),
+    level: z.enum(['info', 'warning', 'error']),
+    message: z.string(),
+    /** The message for every language, where it is one of the known sentences. */
+    said: saidSchema.optional(),
+  }),
 } as const;
 
 export type EventName = keyof typeof events;

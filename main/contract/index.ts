@@ -2,6 +2,7 @@ export * from './calls.ts';
 export * from './doctor.ts';
 export * from './errors.ts';
 export * from './runtime.ts';
+export * from './said.ts';
 export * from './security.ts';
 export * from './settings.ts';
 export * from './speech.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { saidSchema } from './said.ts';
 import { jobSchema, partialSchema } from './speech.ts';
 
 const bytes = z.number().int().nonnegative();
@@ -9,9 +10,10 @@ export const deviceSnapshotSchema = z.object({
   description: z.string(),
   kind: z.enum(['cpu', 'gpu', 'igpu', 'accel']),
   simulated: z.boolean(),
-  /** Whether the host uses it, and why (not). */
+  /** Whether the host uses it, and why (not): in English, and as what every language can say. */
   used: z.boolean(),
   why: z.string(),
+  reason: saidSchema,
   total_bytes: bytes,
   free_bytes: bytes,
   /** What this process holds, by purpose. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorSchema } from './errors.ts';
+import { saidSchema } from './said.ts';
 import { settingsPatchSchema } from './settings.ts';
 
 /** Longest text of one request, in UTF-16 units: far above any use, and a bound on what one message may carry. */
@@ -77,7 +78,7 @@ export const speakResultSchema = z.object({
     first_audio_seconds: z.number(),
     chunks: z.number().int(),
   }),
-  warnings: z.array(z.string()),
+  warnings: z.array(saidSchema),
 });
 export type SpeakResult = z.infer<typeof speakResultSchema>;
 

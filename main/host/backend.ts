@@ -3,6 +3,7 @@ import type {
   ErrorBody,
   MemoryReport,
   RuntimeSnapshot,
+  Said,
   SelfTest,
   Settings,
   SpeakRequest,
@@ -41,7 +42,7 @@ export interface SpeechOutcome {
   /** Parameters in force, retries and fallbacks included. */
   applied: Record<string, unknown>;
   memory: MemoryReport;
-  warnings: string[];
+  warnings: Said[];
 }
 
 /** A verification with nothing left to decide. */

@@ -6,6 +6,7 @@ import {
   type CallResponse,
   calls,
   type ErrorBody,
+  type Said,
   StudioError,
 } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
@@ -62,8 +63,8 @@ export class Host {
     });
   }
 
-  log = (level: 'info' | 'warning' | 'error', message: string): void => {
-    this.emit('log.line', { at: Date.now(), level, message });
+  log = (level: 'info' | 'warning' | 'error', message: string, said?: Said): void => {
+    this.emit('log.line', { at: Date.now(), level, message, ...(said === undefined ? {} : { said }) });
   };
 
   /** Never rejects: every failure is a body. */

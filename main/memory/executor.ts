@@ -66,7 +66,7 @@ async function carryOutGiveUp(step: GiveUp, plan: Plan, env: ExecutorEnvironment
     subject: step.component,
     bytes: -step.bytes,
     units: step.units,
-    text: step.reason.text,
+    why: step.reason,
   });
 }
 

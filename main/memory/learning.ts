@@ -2,7 +2,7 @@ import type { Calibration } from './calibration.ts';
 import type { DeviceBook } from './device-book.ts';
 import { StageMeasurement } from './measure.ts';
 import type { ModelHandle } from './model-handle.ts';
-import { mib } from './planner/reasons.ts';
+import { mib, reason } from './planner/reasons.ts';
 import type { Trace } from './trace.ts';
 
 /** What is learned from stages, and used for the next ones: working memory, copy rates, unit times. */
@@ -57,8 +57,8 @@ export class StageLearning {
     const { bytes, keptBytes } = measured;
     const key = mainComponent(stage.handles).calibrationKey;
     if (this.#calibration.measured(book.key, key, name, estimate, bytes, keptBytes)) {
-      const text = `${name} took ${mib(bytes)} MiB of working memory where ${mib(estimate)} were estimated; the next reservation grows.`;
-      this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, text });
+      const why = reason('calibrated', { name, bytes: mib(bytes), estimate: mib(estimate) });
+      this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, why });
     }
     return bytes;
   }

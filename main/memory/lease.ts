@@ -71,7 +71,7 @@ export class DesktopLease {
         device: book.id,
         subject: victim.id,
         bytes: -bytes,
-        text: why.text,
+        why,
       });
     }
   }
@@ -92,7 +92,7 @@ export class DesktopLease {
       device: book.id,
       subject: book.id,
       bytes: spilled,
-      text: `${mib(spilled)} MiB that should be on ${book.id} lie in system memory, which is slow: other programs fill the device. Close them, or set compute.vram_limit_mb.`,
+      why: reason('spilled', { bytes: mib(spilled), device: book.id }),
     });
   }
 }

@@ -17,11 +17,9 @@ export async function leaveDevice(
     const bytes = await handle.leave();
     freed += bytes;
     const params = { component: handle.id, device: book.id, bytes: mib(bytes) };
-    const text =
-      options.forWhom === undefined
-        ? undefined
-        : reason('gives_up_oom', { ...params, name: options.forWhom }).text;
-    trace.add({ kind: 'give_up', device: book.id, subject: handle.id, bytes: -bytes, text });
+    const { forWhom } = options;
+    const why = forWhom === undefined ? undefined : reason('gives_up_oom', { ...params, name: forWhom });
+    trace.add({ kind: 'give_up', device: book.id, subject: handle.id, bytes: -bytes, why });
   }
   return freed + (await book.trim());
 }

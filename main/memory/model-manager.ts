@@ -258,7 +258,7 @@ export class ModelManager {
   ): Promise<Placed> {
     const { name, owner = name, priority = 0, signal } = options;
     const tell = (why: Reason): void => {
-      this.trace.add({ kind: 'wait', device: book.id, subject: name, bytes: 0, text: why.text });
+      this.trace.add({ kind: 'wait', device: book.id, subject: name, bytes: 0, why });
       options.onWait?.(why);
     };
     const wait = new RoomWait({ book, name, owner, priority, signal, onWait: tell });
@@ -325,8 +325,7 @@ export class ModelManager {
     const told = new Set(plan.giveUps.map((step) => step.reason));
     for (const why of plan.reasons) {
       if (told.has(why)) continue;
-      const { text } = why;
-      this.trace.add({ kind: 'plan', device: book.id, subject: plan.name, bytes: plan.peakBytes, text });
+      this.trace.add({ kind: 'plan', device: book.id, subject: plan.name, bytes: plan.peakBytes, why });
     }
   }
 

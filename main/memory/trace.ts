@@ -1,3 +1,5 @@
+import type { Reason } from './planner/reasons.ts';
+
 /** One entry of the event log: allocations, copies, decisions and their reasons. Compact: kept in memory, exported on demand. */
 export interface TraceEvent {
   /** Grows by one with each event. */
@@ -12,8 +14,10 @@ export interface TraceEvent {
   bytes: number;
   /** Units moved, in order; absent where none is meant. */
   units?: number[];
-  /** Decision in words. */
+  /** Decision in words; `code` and `params` say it in every language. */
   text?: string;
+  code?: Reason['code'];
+  params?: Reason['params'];
   ms?: number;
 }
 
@@ -50,8 +54,9 @@ export class Trace {
     this.#now = options.now ?? Date.now;
   }
 
-  add(event: Omit<TraceEvent, 'id' | 'at'>): void {
-    const entry: TraceEvent = { id: this.#next++, at: this.#now(), ...event };
+  /** `why`: the decision, in place of a `text` of its own. */
+  add({ why, ...event }: Omit<TraceEvent, 'id' | 'at'> & { why?: Reason }): void {
+    const entry: TraceEvent = { id: this.#next++, at: this.#now(), ...event, ...why };
     if (this.#events.length < this.#capacity) this.#events.push(entry);
     else {
       this.#events[this.#start] = entry;

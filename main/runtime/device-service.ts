@@ -1,5 +1,6 @@
 import type { Addon, Device, DeviceInfo } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
+import { type Said, say } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
@@ -12,8 +13,8 @@ export interface DeviceChoice {
   name: string;
   threads: number | null;
   simulateBytes: number | null;
-  /** Why this one, in words. */
-  why: string;
+  /** Why this one. */
+  why: Said;
 }
 
 /** Opens devices when they are first needed and gives each to the memory manager; closes them at the end. */
@@ -55,7 +56,7 @@ export class DeviceService {
       name: 'CPU',
       threads: settings['compute.threads'],
       simulateBytes: null,
-      why: 'asked for',
+      why: say('device_asked_for'),
     });
   }
 
@@ -131,32 +132,32 @@ export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[])
   const wanted = settings['compute.device'];
   if (simulate !== null) {
     const bytes = Math.max(1, Math.round(simulate * MiB));
-    return { name: 'CPU', threads, simulateBytes: bytes, why: 'compute.simulate_vram_mb is set' };
+    return { name: 'CPU', threads, simulateBytes: bytes, why: say('device_simulated') };
   }
   if (wanted !== 'auto') {
     const found = devices.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
     if (found === undefined) throw notFound(wanted, devices);
-    return { name: found.name, threads, simulateBytes: null, why: 'chosen in the settings' };
+    return { name: found.name, threads, simulateBytes: null, why: say('device_chosen') };
   }
   const discrete = devices
     .filter(({ kind }) => kind === 'gpu')
     .sort((a, b) => b.totalBytes - a.totalBytes || (a.name < b.name ? -1 : 1));
   const best = discrete[0];
   if (best !== undefined && !isSoftware(best)) {
-    return { name: best.name, threads, simulateBytes: null, why: 'the discrete device with the most memory' };
+    return { name: best.name, threads, simulateBytes: null, why: say('device_most_memory') };
   }
-  return { name: 'CPU', threads, simulateBytes: null, why: 'there is no discrete graphics device' };
+  return { name: 'CPU', threads, simulateBytes: null, why: say('device_no_graphics') };
 }
 
 /** Why a device is used or not, for the list of devices. */
-export function whyDevice(info: DeviceInfo, choice: DeviceChoice): { used: boolean; why: string } {
+export function whyDevice(info: DeviceInfo, choice: DeviceChoice): { used: boolean; why: Said } {
   if (choice.simulateBytes === null && choice.name === info.name) return { used: true, why: choice.why };
-  if (choice.simulateBytes !== null) return { used: false, why: 'a simulated device is used instead' };
-  if (isSoftware(info))
-    return { used: false, why: 'a graphics driver in software, slower than the processor itself' };
-  if (info.kind === 'igpu') return { used: false, why: 'integrated graphics, kept for the display' };
-  if (info.kind === 'cpu') return { used: false, why: 'the graphics device is faster' };
-  return { used: false, why: `${choice.name} is used (${choice.why})` };
+  if (choice.simulateBytes !== null) return { used: false, why: say('device_simulated_instead') };
+  if (isSoftware(info)) return { used: false, why: say('device_software') };
+  if (info.kind === 'igpu') return { used: false, why: say('device_integrated') };
+  if (info.kind === 'cpu' && choice.why.code === 'device_most_memory')
+    return { used: false, why: say('device_graphics_faster') };
+  return { used: false, why: say('device_other_used', { device: choice.name }) };
 }
 
 /** Drivers that compute on the processor: right for tests, never a gain. */

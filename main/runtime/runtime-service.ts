@@ -1,6 +1,7 @@
 import type { Addon, CancelToken } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
 import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
+import type { Said } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import { Calibration } from '../memory/calibration.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
@@ -8,6 +9,7 @@ import { DesktopLease } from '../memory/lease.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import { ModelManager } from '../memory/model-manager.ts';
 import type { PlanRecord } from '../memory/plan-log.ts';
+import { reason } from '../memory/planner/reasons.ts';
 import type { LoadRequest, PlannerState } from '../memory/planner/types.ts';
 import { type WhatIf, type WhatIfAnswer, whatIf, whatIfCurve } from '../memory/planner/what-if.ts';
 import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
@@ -41,7 +43,7 @@ export interface RuntimeOptions {
   /** `<cache>/memory/calibration.json` is kept below this folder; null keeps measurements in memory. */
   cacheFolder: string | null;
   /** What a user should know: retries, other ways, slow memory, measurements that are lost. */
-  warn?: (message: string) => void;
+  warn?: (message: string, said?: Said) => void;
   /** Decisions of the memory manager in words, for the log. */
   info?: (message: string) => void;
   /** Compare every handle with its device after each step. */
@@ -92,7 +94,7 @@ export class RuntimeService {
       changed: () => this.#changed(),
     });
     this.trace.on((event) => {
-      if (event.text !== undefined && warned.has(event.kind)) options.warn?.(event.text);
+      if (event.text !== undefined && warned.has(event.kind)) options.warn?.(event.text, saidIn(event));
       else if (event.text !== undefined && logged.has(event.kind)) options.info?.(event.text);
       this.#changed();
     });
@@ -271,14 +273,19 @@ export class RuntimeService {
     const relieved = this.#ticks % ticksPerRamCheck === 0 ? this.models.relieveRam() : Promise.resolve(0);
     const watched = Promise.all([this.#lease.tick(Date.now()), relieved]);
     watched.catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : String(error);
-      this.trace.add({ kind: 'warning', device: '', subject: 'lease', bytes: 0, text });
+      const why = reason('unexpected', { reason: error instanceof Error ? error.message : String(error) });
+      this.trace.add({ kind: 'warning', device: '', subject: 'lease', bytes: 0, why });
     });
   }
 
   #changed(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** What an event says, for every language. */
+function saidIn({ code, params, text }: TraceEvent): Said | undefined {
+  return code === undefined || params === undefined ? undefined : { code, params, message: text ?? '' };
 }
 
 export function unknownModel(id: string): StudioError {

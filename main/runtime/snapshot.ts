@@ -5,6 +5,7 @@ import type {
   ModelSnapshot,
   RuntimeSnapshot,
 } from '../contract/runtime.ts';
+import { type Said, say } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
@@ -53,7 +54,7 @@ function deviceSnapshots({ devices, settings, policy }: SnapshotSources): Device
     .filter(({ device }) => device.simulated)
     .map((book) => {
       const used = book.device.memory().totalBytes === choice.simulateBytes;
-      const why = used ? choice.why : 'a request asked for it';
+      const why = used ? choice.why : say('device_for_request');
       return deviceSnapshot(book.device.info(), book, { used, why }, policy);
     });
   return [...simulated, ...real];
@@ -68,7 +69,7 @@ function safeChoice(settings: Settings, infos: readonly DeviceInfo[]): DeviceCho
       name: '',
       threads: null,
       simulateBytes: null,
-      why: `${settings['compute.device']} is not there`,
+      why: say('device_missing', { device: settings['compute.device'] }),
     };
   }
 }
@@ -76,7 +77,7 @@ function safeChoice(settings: Settings, infos: readonly DeviceInfo[]): DeviceCho
 function deviceSnapshot(
   info: DeviceInfo,
   book: DeviceBook | undefined,
-  use: { used: boolean; why: string },
+  use: { used: boolean; why: Said },
   policy: VramPolicy,
 ): DeviceSnapshot {
   const memory = book?.device.memory();
@@ -91,7 +92,8 @@ function deviceSnapshot(
     kind: info.kind,
     simulated: book?.device.simulated ?? false,
     used: use.used,
-    why: use.why,
+    why: use.why.message,
+    reason: use.why,
     total_bytes: total,
     free_bytes: free,
     held,

@@ -86,7 +86,7 @@ describe('a request of two stages gives the same samples', () => {
     await withRig({ 'compute.simulate_vram_mb': mb }, async (rig) => {
       const { sha256, ctx } = await rig.speak();
       expect(sha256).toBe(plain.sha256);
-      expect(ctx.warnings.join(' ')).toContain('it is tried all the same');
+      expect(ctx.warnings.map(({ message }) => message).join(' ')).toContain('it is tried all the same');
     });
   });
 });
@@ -172,7 +172,7 @@ describe('out of memory at any allocation', () => {
             .some(({ kind }) => kind === 'retry' || kind === 'out_of_memory');
           reached = noticed;
           if (ctx.applied.oom_retries !== undefined)
-            expect(ctx.warnings.join(' ')).toContain('ran out of memory');
+            expect(ctx.warnings.map(({ message }) => message).join(' ')).toContain('ran out of memory');
         } catch (error) {
           failures++;
           expect((error as { code?: string }).code).toMatch(/^(out_of_device_memory|OutOfDeviceMemory)$/);

@@ -1,5 +1,6 @@
 import type { Arena, CancelToken, Device } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
+import { type Said, say } from '../contract/said.ts';
 import type { MemoryReport } from '../contract/speech.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
@@ -9,7 +10,7 @@ import {
   type ModelManager,
   type Placement,
 } from '../memory/model-manager.ts';
-import { mib, reason } from '../memory/planner/reasons.ts';
+import { mib, reason, saidOf } from '../memory/planner/reasons.ts';
 import type { VramPolicy } from '../memory/policy.ts';
 import { LazyStage, type StageBody } from './lazy-stage.ts';
 import type {
@@ -44,7 +45,7 @@ export class RequestContext implements StageContext {
   readonly signal: CancelToken;
   readonly rng: Replayable | null;
   readonly applied: Record<string, unknown> = {};
-  readonly warnings: string[] = [];
+  readonly warnings: Said[] = [];
   readonly #options: RequestOptions;
   readonly #used: UsedComponents;
   /** Stages that were said to run over budget: once is enough. */
@@ -131,7 +132,7 @@ export class RequestContext implements StageContext {
         device: book.id,
         subject: stage,
         bytes: neededBytes,
-        text: why.text,
+        why,
       });
     }
     return { peakBytes, problems };
@@ -144,8 +145,9 @@ export class RequestContext implements StageContext {
     this.#report({ ...detail, fraction: Math.min(1, Math.max(0, fraction)) });
   }
 
-  warn(message: string): void {
-    if (!this.warnings.includes(message)) this.warnings.push(message);
+  warn(warning: Said | string): void {
+    const said = typeof warning === 'string' ? say('note', { text: warning }) : warning;
+    if (!this.warnings.some(({ message }) => message === said.message)) this.warnings.push(said);
   }
 
   throwIfCancelled(): void {
@@ -216,7 +218,7 @@ export class RequestContext implements StageContext {
     };
     const placement = await manager.load(handles, memory, options);
     for (const plan of placement.plans) {
-      if (plan.overBudgetBytes > 0 && !this.#tight.has(name)) this.warn(plan.reasons[0]!.text);
+      if (plan.overBudgetBytes > 0 && !this.#tight.has(name)) this.warn(saidOf(plan.reasons[0]!));
       if (plan.overBudgetBytes > 0) this.#tight.add(name);
     }
     this.#used.placed(handles);
@@ -235,17 +237,17 @@ export class RequestContext implements StageContext {
     const why = reason('retry', { name, device, attempt, attempts, cap: mib(cap) });
     this.applied.oom_retries =
       (typeof this.applied.oom_retries === 'number' ? this.applied.oom_retries : 0) + 1;
-    this.warn(why.text);
-    this.#options.manager.trace.add({ kind: 'retry', device, subject: name, bytes: cap, text: why.text });
+    this.warn(saidOf(why));
+    this.#options.manager.trace.add({ kind: 'retry', device, subject: name, bytes: cap, why });
   }
 
   #noteFallback(name: string, what: string, attempts: number): void {
     const why = reason('fallback', { name, what, attempts });
     const known = Array.isArray(this.applied.fallbacks) ? this.applied.fallbacks : [];
     this.applied.fallbacks = [...known, what];
-    this.warn(why.text);
+    this.warn(saidOf(why));
     const device = this.#options.book.id;
-    this.#options.manager.trace.add({ kind: 'fallback', device, subject: name, bytes: 0, text: why.text });
+    this.#options.manager.trace.add({ kind: 'fallback', device, subject: name, bytes: 0, why });
   }
 
   #outOfMemory(

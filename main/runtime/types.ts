@@ -1,4 +1,5 @@
 import type { Arena, CancelToken, Device } from '../../native/addon.ts';
+import type { Said } from '../contract/said.ts';
 import type { MemoryReport } from '../contract/speech.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { StageProblem } from '../memory/planner/request.ts';
@@ -79,7 +80,7 @@ export interface StageContext {
   readonly rng: Replayable | null;
   /** Parameters in force; stages add `oom_retries` and `fallbacks`. Engines add theirs. */
   readonly applied: Record<string, unknown>;
-  readonly warnings: string[];
+  readonly warnings: Said[];
 
   /**
    * Place the handles (whole or partly), make room for `memory` bytes of working memory and keep them from giving up
@@ -119,7 +120,8 @@ export interface StageContext {
 
   /** Fraction of the whole request, 0..1, and chunk counts where the engine knows them. */
   progress(fraction: number, detail?: { chunksDone?: number; chunksTotal?: number; stage?: string }): void;
-  warn(message: string): void;
+  /** Once per sentence. A plain string is shown as it is, in every language. */
+  warn(warning: Said | string): void;
   /** Throws `cancelled` once the request is cancelled; call it between steps that run no graph. */
   throwIfCancelled(): void;
   /** `meta.memory` of the output so far. */

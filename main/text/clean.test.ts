@@ -37,10 +37,14 @@ describe('cleanText', () => {
   });
 
   it('says how many', () => {
-    expect(cleanText('a\u0000b\u0001').warnings).toEqual(['2 control characters were removed.']);
-    expect(cleanText('\ud800a').warnings).toEqual([
-      '1 half of a character pair (lone surrogate) was removed.',
+    expect(cleanText('a\u0000b\u0001').warnings).toEqual([
+      {
+        code: 'text_controls',
+        params: { count: 2 },
+        message: 'Control characters in the text were removed: 2.',
+      },
     ]);
+    expect(cleanText('\ud800a').warnings).toMatchObject([{ code: 'text_surrogates', params: { count: 1 } }]);
   });
 
   it('knows a binary file and a wrong encoding', () => {

@@ -1,11 +1,12 @@
 import { StudioError } from '../contract/errors.ts';
+import { type Said, type SaidCode, say } from '../contract/said.ts';
 import { isHighSurrogate, isLineEnd, isLowSurrogate } from './characters.ts';
 
 export interface CleanText {
   /** As long as the original, so that offsets stay true. */
   text: string;
-  /** One English sentence per kind of repair, with the number of places. */
-  warnings: string[];
+  /** One per kind of repair, with the number of places. */
+  warnings: Said[];
 }
 
 /** More NUL characters than this, or more undecodable ones than a tenth, and it was no text. */
@@ -62,25 +63,12 @@ export function cleanText(text: string): CleanText {
       { params: { reason: 'encoding', count: undecodable } },
     );
   }
-  const warnings = [
-    warning(nulls + controls, 'control character was', 'control characters were', 'removed'),
-    warning(
-      surrogates,
-      'half of a character pair (lone surrogate) was',
-      'halves of character pairs (lone surrogates) were',
-      'removed',
-    ),
-    warning(
-      undecodable,
-      'character that could not be decoded was',
-      'characters that could not be decoded were',
-      'skipped',
-    ),
-  ].filter((line) => line !== '');
+  const repairs: [SaidCode, number][] = [
+    ['text_controls', nulls + controls],
+    ['text_surrogates', surrogates],
+    ['text_undecodable', undecodable],
+  ];
+  const warnings = repairs.filter(([, count]) => count > 0).map(([code, count]) => say(code, { count }));
   parts.push(text.slice(kept));
   return { text: parts.length === 1 ? text : parts.join(''), warnings };
-}
-
-function warning(count: number, one: string, many: string, done: string): string {
-  return count === 0 ? '' : `${count} ${count === 1 ? one : many} ${done}.`;
 }

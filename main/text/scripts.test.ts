@@ -8,7 +8,7 @@ const mini = { voice: 'The built-in voice', scripts: ['Latin'], speaks: 'English
 function check(text: string): string {
   try {
     const warnings = checkSpeakable(text, mini);
-    return warnings.length === 0 ? 'ok' : `warning: ${warnings.join(' ')}`;
+    return warnings.length === 0 ? 'ok' : `warning: ${warnings.map(({ message }) => message).join(' ')}`;
   } catch (error) {
     if (!(error instanceof StudioError)) throw error;
     return error.code === 'text_empty'
@@ -48,16 +48,16 @@ describe('checkSpeakable', () => {
     ['Hello 世界', 'text_not_speakable Chinese 50'],
     [
       'I was in 東京 last year and liked it a lot.',
-      'warning: 2 Chinese characters that The built-in voice cannot speak were skipped.',
+      'warning: The built-in voice skipped characters that it cannot speak (Chinese): 2.',
     ],
     [
       'The letter Ж is Russian.',
-      'warning: 1 Cyrillic character that The built-in voice cannot speak was skipped.',
+      'warning: The built-in voice skipped characters that it cannot speak (Cyrillic): 1.',
     ],
     ['The angle α is 5 µm.', 'ok'],
     [
       'The word λόγος is Greek, and the rest of this is not.',
-      'warning: 5 Greek characters that The built-in voice cannot speak were skipped.',
+      'warning: The built-in voice skipped characters that it cannot speak (Greek): 5.',
     ],
   ])('%s', (text, expected) => {
     expect(check(text)).toBe(expected);

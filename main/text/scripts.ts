@@ -1,4 +1,5 @@
 import { StudioError } from '../contract/errors.ts';
+import { type Said, say } from '../contract/said.ts';
 
 /** What a writing system is called in a message: the language where one script means one, else the script. */
 type ScriptName = string;
@@ -95,7 +96,7 @@ export interface Speaker {
  * Checks that a voice can read a text. Throws `text_empty` or `text_not_speakable` (params: `script`, `share` in
  * per cent, `speaks`); answers warnings for stray foreign letters, which will be skipped.
  */
-export function checkSpeakable(text: string, speaker: Speaker): string[] {
+export function checkSpeakable(text: string, speaker: Speaker): Said[] {
   if (text.trim() === '') {
     throw new StudioError('text_empty', 'There is no text to speak. Type or paste some text first.');
   }
@@ -140,7 +141,5 @@ export function checkSpeakable(text: string, speaker: Speaker): string[] {
     );
   }
   if (skipped === 0) return [];
-  return [
-    `${skipped} ${names.join(', ')} ${skipped === 1 ? 'character' : 'characters'} that ${speaker.voice} cannot speak ${skipped === 1 ? 'was' : 'were'} skipped.`,
-  ];
+  return [say('text_skipped', { voice: speaker.voice, count: skipped, scripts: names.join(', ') })];
 }

@@ -1,4 +1,5 @@
 import { StudioError } from '../../contract/errors.ts';
+import { type Said, say } from '../../contract/said.ts';
 import type { MiniConfig } from './config.ts';
 
 /** What is accepted at all; `config.json` suggests a narrower range. */
@@ -12,8 +13,8 @@ export const bounds = {
  *
  * @throws StudioError `invalid_request`
  */
-export function checkParameters(task: { speed: number; pitch: number }, config: MiniConfig): string[] {
-  const warnings: string[] = [];
+export function checkParameters(task: { speed: number; pitch: number }, config: MiniConfig): Said[] {
+  const warnings: Said[] = [];
   for (const name of ['speed', 'pitch'] as const) {
     const value = task[name];
     const { minimum, maximum } = bounds[name];
@@ -26,9 +27,7 @@ export function checkParameters(task: { speed: number; pitch: number }, config: 
     }
     const [low, high] = config[name].suggested_range;
     if (value < low || value > high) {
-      warnings.push(
-        `The voice was tried at a ${name} from ${low} to ${high}; at ${value} it may sound unnatural.`,
-      );
+      warnings.push(say('parameter_untested', { parameter: name, low, high, value }));
     }
   }
   return warnings;

@@ -1,3 +1,4 @@
+import type { Said } from '../../contract/said.ts';
 import type { Boundary } from '../../text/pieces.ts';
 import type { Ending } from './prosody.ts';
 
@@ -18,7 +19,7 @@ export interface Utterance {
 
 /** A text, checked, and its utterances one by one: they are made when they are asked for. */
 export interface ReadText {
-  warnings: string[];
+  warnings: Said[];
   utterances: () => Iterable<Utterance>;
 }
 

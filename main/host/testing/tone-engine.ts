@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineInfo, ModelSnapshot, SelfTest, Settings, VerifyRun } from '../../contract/index.ts';
-import { StudioError } from '../../contract/index.ts';
+import { StudioError, say } from '../../contract/index.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -221,7 +221,8 @@ export class ToneBackend implements SpeechBackend {
         {
           ...device,
           used: true,
-          why: 'The only one.',
+          why: 'asked for',
+          reason: say('device_asked_for'),
           total_bytes: 1024 * mebibyte,
           free_bytes: 1024 * mebibyte - loaded,
           held,

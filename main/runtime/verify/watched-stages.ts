@@ -1,5 +1,6 @@
 import type { Arena, CancelToken, Device } from '../../../native/addon.ts';
 import { nativeError } from '../../../native/load.ts';
+import type { Said } from '../../contract/said.ts';
 import type { MemoryReport } from '../../contract/speech.ts';
 import type { ModelHandle } from '../../memory/model-handle.ts';
 import type { StageBody } from '../lazy-stage.ts';
@@ -45,7 +46,7 @@ export class WatchedStages implements StageContext {
   get applied(): Record<string, unknown> {
     return this.inner.applied;
   }
-  get warnings(): string[] {
+  get warnings(): Said[] {
     return this.inner.warnings;
   }
 

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { sentencesEn } from './sentences.en.ts';
+import { sentencesZh, wordsZh } from './sentences.zh-CN.ts';
+
+export type SaidCode = keyof typeof sentencesEn;
+export type SaidParams = Record<string, string | number>;
+
+/** Something the studio says that is no error: a stable code, and the names and numbers of its sentence. */
+export const saidSchema = z.object({
+  code: z.enum(Object.keys(sentencesEn) as [SaidCode, ...SaidCode[]]),
+  /** One English sentence, for those who read JSON. */
+  message: z.string(),
+  params: z.record(z.string(), z.union([z.string(), z.number()])),
+});
+export type Said = z.infer<typeof saidSchema>;
+
+type ValueKind = 'size' | 'milliseconds' | 'seconds' | 'words';
+
+/** What a value means, by its name. Numbers that are not here are counts. */
+const valueKinds: Partial<Record<string, ValueKind>> = {
+  // Sizes in MiB.
+  bytes: 'size',
+  cap: 'size',
+  estimate: 'size',
+  free: 'size',
+  held: 'size',
+  loaded: 'size',
+  needed: 'size',
+  possible: 'size',
+  reserve: 'size',
+  short: 'size',
+  size: 'size',
+  slots: 'size',
+  streamed: 'size',
+  working: 'size',
+  time: 'milliseconds',
+  rule: 'milliseconds',
+  compute: 'milliseconds',
+  seconds: 'seconds',
+  /** Names of writing systems, joined by `, `. */
+  scripts: 'words',
+  /** `speed` or `pitch`. */
+  parameter: 'words',
+};
+
+/** How a reader writes values. */
+export interface ValueWriter {
+  size(mebibytes: number): string;
+  milliseconds(value: number): string;
+  seconds(value: number): string;
+  number(value: number): string;
+  /** Words of the studio's own, in the reader's language. */
+  words(english: string): string;
+}
+
+const place = /\{(\w+)\}/g;
+
+/** Fills a sentence's places; a value that is missing shows as `?`. */
+function fillSentence(template: string, params: SaidParams, writer: ValueWriter): string {
+  return template.replace(place, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined) return '?';
+    const kind = valueKinds[name];
+    if (typeof value === 'number') {
+      if (kind === 'size') return writer.size(value);
+      if (kind === 'milliseconds') return writer.milliseconds(value);
+      if (kind === 'seconds') return writer.seconds(value);
+      return writer.number(value);
+    }
+    return kind === 'words' ? writer.words(value) : value;
+  });
+}
+
+/** The sentence in a language, with numbers as its reader writes them. */
+export function sentenceOf(
+  said: Pick<Said, 'code' | 'params'>,
+  language: 'en' | 'zh-CN',
+  numbers: Omit<ValueWriter, 'words'>,
+): string {
+  if (language === 'en')
+    return fillSentence(sentencesEn[said.code], said.params, { ...plainWriter, ...numbers });
+  return fillSentence(sentencesZh[said.code], said.params, { ...numbers, words: wordsInChinese });
+}
+
+function wordsInChinese(english: string): string {
+  return english
+    .split(', ')
+    .map((word) => wordsZh[word] ?? word)
+    .join('、');
+}
+
+/** 36200 -> `36,200`. `Intl` would take most of the time of a plan that gives its reasons. */
+function grouped(value: number): string {
+  if (Math.abs(value) < 1000) return String(value);
+  const [whole, fraction] = String(value).split('.');
+  const digits = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
+/** Values in plain English, sizes in MiB: for messages that are made where no language is known. */
+export const plainWriter: ValueWriter = {
+  size: (mebibytes) => `${grouped(mebibytes)} MiB`,
+  milliseconds: (value) => `${grouped(value)} ms`,
+  seconds: (value) => `${grouped(value)} s`,
+  number: grouped,
+  words: (english) => english,
+};
+
+export function say(code: SaidCode, params: SaidParams = {}): Said {
+  return { code, message: fillSentence(sentencesEn[code], params, plainWriter), params };
+}

@@ -1,0 +1,65 @@
+/**
+ * Everything the studio says beside errors and findings, once per language: decisions of the memory manager, warnings of
+ * a result, why a device is used. Names in braces are places for
+ * values, which are written with their unit.
+ */
+export const sentencesEn = {
+  // Decisions of the memory manager.
+  whole_fits:
+    '{component} is whole on {device}: {size} of weights and {working} of working memory fit into {free}.',
+  whole_high: '{component} is placed whole because the mode is {mode}.',
+  partial_budget:
+    '{component} has {loaded} of {size} on {device}; {streamed} stream, because {free} are free and {working} are needed for working, {slots} for copies in flight and {reserve} as reserve.',
+  partial_low:
+    '{component} keeps only its fixed part and its hot units ({loaded} of {size}) on {device}, because the mode is low.',
+  partial_none:
+    '{component} keeps only its fixed part ({loaded} of {size}) on {device}, because the mode is none.',
+  partial_capped:
+    '{component} has at most {cap} of {size} on {device} until it leaves, because a stage ran out of memory there.',
+  gives_up: '{component} gives up {bytes} ({units} units) for {name}: short by {short}.',
+  gives_up_whole: '{component} leaves {device} ({bytes}) for {name}: short by {short}.',
+  gives_up_oom: '{component} leaves {device} ({bytes}), because {name} ran out of memory.',
+  gives_up_desktop: '{component} gives up {bytes}, because another program took {short} of {device}.',
+  over_budget:
+    '{name} needs at least {needed} on {device} and {free} are free beside the reserve; it is tried all the same.',
+  working_too_large:
+    '{name} needs {needed} of working memory and at most {possible} are possible on {device}; the longest length that fits is {largest}. Split it into {parts} parts of {part}.',
+  working_impossible:
+    '{name} needs {needed} of working memory and at most {possible} are possible on {device}.',
+  residency_cost:
+    '{component}: {resident} of {total} units are resident, chosen by time saved per byte: one pass takes {time}; by rule it would take {rule}, with everything resident {compute}.',
+  residency_rule: '{component}: {resident} of {total} units are resident, {how}.',
+  waiting: '{name} waits for {holder}, which holds {held} on {device}.',
+  wait_over: '{name} waited {seconds} for {holder}; it is tried all the same.',
+  retry:
+    '{name} ran out of memory on {device}; attempt {attempt} of {attempts} with at most {cap} of its weights there.',
+  fallback: '{name} ran out of memory {attempts} times; {what} is used instead.',
+  trimmed: 'Unused scratch memory ({bytes}) was given back to {device}.',
+  calibrated:
+    '{name} took {bytes} of working memory where {estimate} were estimated; the next reservation grows.',
+  spilled:
+    '{bytes} that should be on {device} lie in system memory, which is slow: other programs fill the device. Close them, or set compute.vram_limit_mb.',
+  unexpected: 'Watching the devices failed: {reason}',
+  // Warnings of a result.
+  parameter_untested:
+    'The voice was tried at a {parameter} from {low} to {high}; at {value} it may sound unnatural.',
+  text_controls: 'Control characters in the text were removed: {count}.',
+  text_surrogates: 'Halves of character pairs (lone surrogates) in the text were removed: {count}.',
+  text_undecodable: 'Characters that could not be decoded were skipped: {count}.',
+  text_skipped: '{voice} skipped characters that it cannot speak ({scripts}): {count}.',
+  /** What an engine or the log says in its own words. */
+  note: '{text}',
+  // Why a device is used or not.
+  device_simulated: 'compute.simulate_vram_mb is set',
+  device_chosen: 'chosen in the settings',
+  device_asked_for: 'asked for',
+  device_most_memory: 'the discrete device with the most memory',
+  device_no_graphics: 'there is no discrete graphics device',
+  device_simulated_instead: 'a simulated device is used instead',
+  device_software: 'a graphics driver in software, slower than the processor itself',
+  device_integrated: 'integrated graphics, kept for the display',
+  device_graphics_faster: 'the graphics device is faster',
+  device_other_used: '{device} is used instead',
+  device_missing: '{device} is not there',
+  device_for_request: 'a request asked for it',
+} as const;
