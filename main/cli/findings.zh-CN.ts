@@ -1,4 +1,6 @@
-import type { FindingId } from '../contract/index.ts';
+import type { FindingId, SaidCode } from '../contract/index.ts';
+import { sentencesEn } from '../contract/sentences.en.ts';
+import { sentencesZh } from '../contract/sentences.zh-CN.ts';
 
 /** What `mizuoto doctor` found, and what to do about it. The English sentences are the host's own. */
 export const zhFindings: Record<FindingId, { message: string; fix: string | null }> = {
