@@ -5,6 +5,7 @@ import { app, BrowserWindow, dialog, nativeTheme, protocol, session } from 'elec
 import type { Settings } from '../main/contract/index.ts';
 import { HostClient } from '../main/host/client.ts';
 import { connectBridge } from './bridge.ts';
+import { startUtilityProcess } from './device-process.ts';
 import { setMenu } from './menu.ts';
 import { type Messages, messagesFor } from './messages.ts';
 import { scheme } from './origin.ts';
@@ -31,7 +32,8 @@ async function start(): Promise<void> {
   const userData = app.getPath('userData');
   mkdirSync(userData, { recursive: true });
 
-  const host = new HostClient();
+  const deviceProcess = join(dist, 'main', 'device-process.mjs');
+  const host = new HostClient({ startDeviceProcess: () => startUtilityProcess(deviceProcess) });
   let words: Messages = messagesFor('system', app.getLocale());
   host.on('log.line', ({ level, message }) => log(`${level}: ${message}`));
   const applySettings = (settings: Settings) => {

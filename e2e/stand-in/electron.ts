@@ -8,6 +8,7 @@ import { EventEmitter } from 'node:events';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { protocol, session } from './session.ts';
+import { utilityProcess } from './utility-process.ts';
 import { appEvents, BrowserWindow, ipcHandlers, WebContents } from './windows.ts';
 
 const folder = (name: string) => {
@@ -95,10 +96,22 @@ class NativeTheme extends EventEmitter {
 }
 export const nativeTheme = new NativeTheme();
 
-export { BrowserWindow, protocol, session, WebContents };
+export { BrowserWindow, protocol, session, utilityProcess, WebContents };
 
 /** The test's way in: the same `evaluate(({ app, ... }, argument) => ...)` that Playwright has for Electron. */
-const electron = { app, BrowserWindow, dialog, ipcMain, Menu, nativeTheme, protocol, screen, session, shell };
+const electron = {
+  app,
+  BrowserWindow,
+  dialog,
+  ipcMain,
+  Menu,
+  nativeTheme,
+  protocol,
+  screen,
+  session,
+  shell,
+  utilityProcess,
+};
 process.on('message', (message: { id: number; source: string; argument: unknown }) => {
   const run = new Function('electron', 'argument', `return (${message.source})(electron, argument);`);
   Promise.resolve()
