@@ -116,11 +116,11 @@ for (const [name, resident, share] of [
   }
   await rig.close();
   const model = passTime(
-    all.map((unit) => ({
-      computeMs: compute / layers,
-      copyMs: copyMs / streamed,
-      streamed: !(resident as readonly number[]).includes(unit),
-    })),
+    {
+      computeMs: all.map(() => compute / layers),
+      copyMs: all.map(() => copyMs / streamed),
+      streamed: all.map((unit) => Number(!(resident as readonly number[]).includes(unit))),
+    },
     { count: 2, prefetch: true },
   );
   const median = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)]!;

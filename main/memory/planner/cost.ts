@@ -1,4 +1,4 @@
-import { type PipelineSlots, passTime } from './pipeline.ts';
+import { passTime } from './pipeline.ts';
 import type { PlannerComponent } from './types.ts';
 
 /** Measured times of a component's units, milliseconds, and the rate (bytes per millisecond) behind the copies. */
@@ -23,48 +23,54 @@ export function unitTimes(component: PlannerComponent, copyRate: number | null):
   return { computeMs, copyMs, copyRate };
 }
 
-/** One steady pass with these units resident, by the pipeline model. */
+/** One steady pass with these units (and those marked fixed) resident, by the pipeline model. */
 export function timeOf(
   component: PlannerComponent,
-  resident: readonly number[],
+  resident: Iterable<number>,
   times: UnitTimes,
   slots: { slotCount: number; prefetch: boolean },
 ): number {
-  const inside = new Set(resident);
-  const pipelineSlots: PipelineSlots = { count: slots.slotCount, prefetch: slots.prefetch };
-  const units = component.units.map((unit, index) => ({
-    computeMs: times.computeMs[index]!,
-    copyMs: times.copyMs[index]!,
-    streamed: unit.mark !== 'fixed' && !inside.has(index),
-  }));
-  return passTime(units, pipelineSlots);
+  const streamed = new Uint8Array(component.units.length);
+  for (const [index, { mark }] of component.units.entries()) if (mark !== 'fixed') streamed[index] = 1;
+  for (const unit of resident) streamed[unit] = 0;
+  return passTime(
+    { computeMs: times.computeMs, copyMs: times.copyMs, streamed },
+    { count: slots.slotCount, prefetch: slots.prefetch },
+  );
 }
 
 /** Values within this share of a whole copy count as equal, so that noise in the measuring tears no class apart. */
 const sameValue = 0.1;
 
-/**
- * Groups units by what a resident byte saves: copy time that the unit's own compute cannot hide, per byte; most
- * valuable first. Units of one group are alike to the planner and are spread evenly.
- */
+/** Copy time that the unit's own compute cannot hide, per byte: what a resident byte of it saves. */
+function savedPerByte(component: PlannerComponent, times: UnitTimes, unit: number): number {
+  return (times.copyMs[unit]! - times.computeMs[unit]!) / component.units[unit]!.bytes;
+}
+
+/** Most valuable first. */
+export function byValue(component: PlannerComponent, group: readonly number[], times: UnitTimes): number[] {
+  const values = component.units.map((_, unit) => savedPerByte(component, times, unit));
+  return [...group].sort((a, b) => values[b]! - values[a]! || a - b);
+}
+
+/** Groups units in the order of `byValue`: units of one group are alike to the planner and are spread evenly. */
 export function classesByValue(
   component: PlannerComponent,
-  group: readonly number[],
+  ordered: readonly number[],
   times: UnitTimes,
 ): number[][] {
-  const value = (unit: number): number =>
-    (times.copyMs[unit]! - times.computeMs[unit]!) / component.units[unit]!.bytes;
-  const ordered = [...group].sort((a, b) => value(b) - value(a) || a - b);
   const width = sameValue / times.copyRate;
   const classes: number[][] = [];
   let top = Number.POSITIVE_INFINITY;
   for (const unit of ordered) {
-    if (classes.length === 0 || top - value(unit) > width) {
+    const value = savedPerByte(component, times, unit);
+    if (classes.length === 0 || top - value > width) {
       classes.push([unit]);
-      top = value(unit);
+      top = value;
     } else {
       classes.at(-1)!.push(unit);
     }
   }
-  return classes.map((members) => members.sort((a, b) => a - b));
+  for (const members of classes) members.sort((a, b) => a - b);
+  return classes;
 }

@@ -3,7 +3,7 @@ import { fillable, residentLimit, slotCount } from './limits.ts';
 import { bytesOf, fixedBytesOf, markedFixed, streamable } from './parts.ts';
 import { chooseResidents, type Residency } from './residency.ts';
 import { joinSlots } from './slots.ts';
-import { type OtherSlots, slotsCost, smallestTogether } from './smallest.ts';
+import { type OtherSlots, slotsCost, smallestOf, smallestTogether } from './smallest.ts';
 import type { PlannerComponent, PlannerState, Slots } from './types.ts';
 
 /** What one component of a stage gets. */
@@ -59,7 +59,8 @@ export function distribute(
     }
     const limit = residentLimit(component, state);
     const fixed = fixedBytesOf(component);
-    const restNeeds = smallestTogether(rest, policy.asyncOffload, others).bytes;
+    const smallestOfRest = smallestOf(rest, policy.asyncOffload);
+    const restNeeds = smallestOfRest(others).bytes;
     const mayBeWhole = limit >= component.sizeBytes - fixed || capSavesNothing(component, state, others);
     if (mayBeWhole && (wholeOnly || component.sizeBytes + restNeeds <= left)) {
       shares.push(wholeShare(component, state));
@@ -72,7 +73,7 @@ export function distribute(
       bytesAt: (slotBytes: number): number => {
         if (slotBytes === 0) return available - restNeeds;
         const atLeast = { bytes: slotBytes, count };
-        return available - smallestTogether(rest, policy.asyncOffload, others, atLeast).bytes;
+        return available - smallestOfRest(others, atLeast).bytes;
       },
       residentLimit: limit,
       fills: fillable(policy.mode),

@@ -1,8 +1,9 @@
-/** A unit as the pipeline model sees it. Times in milliseconds. */
-export interface PipelineUnit {
-  computeMs: number;
-  copyMs: number;
-  streamed: boolean;
+/** Units as the pipeline model sees them, in running order. Times in milliseconds. */
+export interface PipelineUnits {
+  computeMs: ArrayLike<number>;
+  copyMs: ArrayLike<number>;
+  /** 1 where the unit streams. */
+  streamed: ArrayLike<number>;
 }
 
 export interface PipelineSlots {
@@ -20,14 +21,14 @@ const maxPasses = 12;
  * the unit before it is done. Streamed units take the slots in turn; if there are no more of them than slots, they
  * stay in them and nothing is copied.
  */
-export function passTime(units: readonly PipelineUnit[], slots: PipelineSlots): number {
+export function passTime(units: PipelineUnits, slots: PipelineSlots): number {
   let compute = 0;
   let copies = 0;
   let streamed = 0;
-  for (const unit of units) {
-    compute += unit.computeMs;
-    if (!unit.streamed) continue;
-    copies += unit.copyMs;
+  for (let unit = 0; unit < units.streamed.length; unit++) {
+    compute += units.computeMs[unit]!;
+    if (!units.streamed[unit]) continue;
+    copies += units.copyMs[unit]!;
     streamed += 1;
   }
   if (streamed <= slots.count) return compute;
@@ -41,14 +42,14 @@ export function passTime(units: readonly PipelineUnit[], slots: PipelineSlots): 
   let passEnd = 0;
   let pass = 0;
   for (let round = 0; round < maxPasses; round++) {
-    for (const unit of units) {
-      if (unit.streamed) {
-        copyFree = Math.max(copyFree, readerDone[slot]!) + unit.copyMs;
-        computeFree = Math.max(computeFree, copyFree) + unit.computeMs;
+    for (let unit = 0; unit < units.streamed.length; unit++) {
+      if (units.streamed[unit]) {
+        copyFree = Math.max(copyFree, readerDone[slot]!) + units.copyMs[unit]!;
+        computeFree = Math.max(computeFree, copyFree) + units.computeMs[unit]!;
         readerDone[slot] = computeFree;
         slot = slot + 1 === count ? 0 : slot + 1;
       } else {
-        computeFree += unit.computeMs;
+        computeFree += units.computeMs[unit]!;
       }
     }
     const previous = pass;

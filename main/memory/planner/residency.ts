@@ -1,5 +1,6 @@
-import { classesByValue, timeOf, type UnitTimes, unitTimes } from './cost.ts';
-import { bytesOf, markedFixed, streamable } from './parts.ts';
+import { timeOf, type UnitTimes, unitTimes } from './cost.ts';
+import { classesOf, type FillingOrder, fillingOrder } from './filling-order.ts';
+import { markedFixed } from './parts.ts';
 import { spreadEvenly, spreadOrder } from './spread.ts';
 import type { PlannerComponent } from './types.ts';
 
@@ -41,13 +42,16 @@ export interface ResidencyOptions {
 
 interface Candidate {
   kind: 'rule' | 'cost' | 'kept';
-  resident: number[];
+  /** 1 for each resident unit. */
+  chosen: Uint8Array;
   bytes: number;
   hotBytes: number;
   passMs: number | null;
   uploadBytes: number;
   /** Placed now, and not resident in this candidate. */
   droppedBytes: number;
+  /** Holds units only that the mode lets be resident by choice. */
+  permitted: boolean;
 }
 
 /** Most slot sizes tried for one component. */
@@ -63,10 +67,14 @@ export function chooseResidents(
   room: Room,
   options: ResidencyOptions,
 ): Residency | null {
-  let chosen = chooseOnce(component, room, options);
+  const times = options.residency === 'cost' ? unitTimes(component, options.copyRate) : null;
+  const order = fillingOrder(component, times);
+  const choose = (placed: PlannerComponent): Residency | null =>
+    chooseOnce(placed, room, { order, times, passes: options.passes });
+  let chosen = choose(component);
   // What is placed is filled around: asked again once this is carried out, the answer must be the same.
   for (let round = 0; chosen !== null && round < maxRounds; round++) {
-    const next = chooseOnce(asPlaced(component, chosen.resident), room, options);
+    const next = choose(asPlaced(component, chosen.resident));
     if (next === null || sameUnits(next.resident, chosen.resident)) break;
     const { chosenBy, rulePassMs } = chosen;
     chosen = { ...next, resident: placementSequence(component, next.resident), chosenBy, rulePassMs };
@@ -90,48 +98,53 @@ function sameUnits(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && b.every((unit) => inside.has(unit));
 }
 
-function chooseOnce(component: PlannerComponent, room: Room, options: ResidencyOptions): Residency | null {
-  const times = options.residency === 'cost' ? unitTimes(component, options.copyRate) : null;
+interface Choice {
+  /** Does not depend on what is placed. */
+  order: FillingOrder;
+  times: UnitTimes | null;
+  passes: number;
+}
+
+function chooseOnce(component: PlannerComponent, room: Room, choice: Choice): Residency | null {
+  const { order, times } = choice;
   const kinds: Candidate['kind'][] = ['rule'];
   if (times !== null && component.kind === 'oneshot') kinds.push('cost');
   if (component.placementOrder.length > 0) kinds.push('kept');
   const candidates: Candidate[] = [];
-  for (const slotBytes of slotSizes(component)) {
+  for (const slotBytes of slotSizes(order)) {
     const bytes = room.bytesAt(slotBytes);
     for (const kind of kinds) {
       const space = { bytes, limit: room.residentLimit, slotBytes, fills: room.fills };
-      const resident = fill(component, space, kind, times);
-      if (resident !== null) candidates.push(weigh(component, kind, resident));
+      const chosen = fill(component, space, kind, choice);
+      if (chosen !== null) candidates.push(weigh(component, kind, chosen, room));
     }
   }
   if (candidates.length === 0) return null;
   // Above the limit, or against the mode, only where nothing else runs at all.
-  const within = candidates.filter(
-    ({ bytes, resident }) =>
-      bytes <= room.residentLimit && resident.every((unit) => mayStay(component, unit, room)),
-  );
+  const within = candidates.filter(({ bytes, permitted }) => permitted && bytes <= room.residentLimit);
   const allowed = within.length > 0 ? within : candidates;
   if (times !== null) {
-    for (const candidate of allowed) candidate.passMs = timeOf(component, candidate.resident, times, room);
+    for (const candidate of allowed) {
+      candidate.passMs = timeOf(component, listed(candidate.chosen), times, room);
+    }
   }
-  return settle(component, allowed, times, options.passes);
+  return settle(component, allowed, choice);
 }
 
-/** Whether the mode lets a unit of this mark be resident by choice. */
-function mayStay(component: PlannerComponent, unit: number, room: Room): boolean {
-  const { mark } = component.units[unit]!;
-  return mark === 'fixed' || room.fills.includes(mark);
+/** In running order. */
+function listed(chosen: Uint8Array): number[] {
+  const units: number[] = [];
+  for (let unit = 0; unit < chosen.length; unit++) if (chosen[unit]) units.push(unit);
+  return units;
 }
 
 /** Distinct unit sizes from large to small, thinned where there are many; 0: nothing streams. */
-function slotSizes(component: PlannerComponent): number[] {
-  const units = streamable(component).map((unit) => component.units[unit]!.bytes);
-  const sizes = [...new Set(units)].sort((a, b) => b - a);
+function slotSizes({ sizes: units }: FillingOrder): number[] {
+  const sizes = [...new Set(units)];
   if (sizes.length <= maxSlotSizes) return [...sizes, 0];
   const step = (sizes.length - 1) / (maxSlotSizes - 1);
   const thinned = new Set(Array.from({ length: maxSlotSizes }, (_, i) => sizes[Math.round(i * step)]!));
   // Sizes at which the smallest working set may lie are never left out.
-  units.sort((a, b) => b - a);
   for (let count = 1; count <= 4; count++) {
     let best = Number.POSITIVE_INFINITY;
     let bestSize = 0;
@@ -154,81 +167,80 @@ function fill(
   component: PlannerComponent,
   room: { bytes: number; limit: number; slotBytes: number; fills: Room['fills'] },
   kind: Candidate['kind'],
-  times: UnitTimes | null,
-): number[] | null {
+  { order, times }: Choice,
+): Uint8Array | null {
   const { units } = component;
-  const movable = streamable(component);
+  const chosen = new Uint8Array(units.length);
   // Units above the slot size have to be resident even under a cap or in mode `none`.
-  const chosen = new Set(movable.filter((unit) => units[unit]!.bytes > room.slotBytes));
-  const enforced = bytesOf(component, [...chosen]);
+  let enforced = 0;
+  for (const unit of order.movable) {
+    const { bytes } = units[unit]!;
+    if (bytes <= room.slotBytes) continue;
+    chosen[unit] = 1;
+    enforced += bytes;
+  }
   if (enforced > room.bytes) return null;
   let left = Math.min(room.bytes, room.limit) - enforced;
-  const take = (group: readonly number[]): void => {
-    for (const unit of group) {
-      const { bytes } = units[unit]!;
-      if (bytes > left || chosen.has(unit)) continue;
-      chosen.add(unit);
-      left -= bytes;
-    }
+  const take = (unit: number): void => {
+    const { bytes } = units[unit]!;
+    if (bytes > left || chosen[unit]) return;
+    chosen[unit] = 1;
+    left -= bytes;
   };
   for (const mark of room.fills) {
-    const group = movable.filter((unit) => units[unit]!.mark === mark && !chosen.has(unit));
-    if (kind === 'kept') take(component.placementOrder.filter((unit) => units[unit]!.mark === mark));
-    const open = group.filter((unit) => !chosen.has(unit));
-    for (const members of classes(component, open, kind, times)) {
+    if (kind === 'kept') {
+      for (const unit of component.placementOrder) if (units[unit]!.mark === mark) take(unit);
+    }
+    if (component.kind === 'sequence') {
+      for (const unit of order.byMark.get(mark) ?? []) take(unit);
+      continue;
+    }
+    for (const members of classesOf(component, {
+      order,
+      mark,
+      chosen,
+      times: kind === 'rule' ? null : times,
+    })) {
       const size = units[members[0]!]!.bytes;
-      const alike = component.kind === 'oneshot' && members.every((unit) => units[unit]!.bytes === size);
-      if (alike) take(spreadEvenly(members, Math.max(0, Math.floor(left / size))));
-      else take(component.kind === 'sequence' ? members : spreadOrder(members));
+      const alike = members.every((unit) => units[unit]!.bytes === size);
+      const inTurn = alike
+        ? spreadEvenly(members, Math.max(0, Math.floor(left / size)))
+        : spreadOrder(members);
+      for (const unit of inTurn) take(unit);
     }
   }
-  return [...chosen];
+  return chosen;
 }
 
-/**
- * Groups that are filled one after the other. Sequence: all units, in running order. Oneshot by rule: the largest
- * first, equal sizes together; by cost: those whose copy is hidden least per byte first.
- */
-function classes(
+function weigh(
   component: PlannerComponent,
-  group: readonly number[],
   kind: Candidate['kind'],
-  times: UnitTimes | null,
-): (readonly number[])[] {
-  if (group.length === 0) return [];
-  if (component.kind === 'sequence') return [group];
-  if (kind !== 'rule' && times !== null) return classesByValue(component, group, times);
-  const bySize = new Map<number, number[]>();
-  for (const unit of group) {
-    const { bytes } = component.units[unit]!;
-    const members = bySize.get(bytes);
-    if (members) members.push(unit);
-    else bySize.set(bytes, [unit]);
-  }
-  return [...bySize].sort(([a], [b]) => b - a).map(([, members]) => members);
-}
-
-function weigh(component: PlannerComponent, kind: Candidate['kind'], resident: number[]): Candidate {
-  const movable = component.placementOrder.filter((unit) => component.units[unit]!.mark !== 'fixed');
-  let droppedBytes = bytesOf(component, movable);
+  chosen: Uint8Array,
+  { fills }: Room,
+): Candidate {
   let bytes = 0;
   let hotBytes = 0;
   let uploadBytes = 0;
-  for (const index of resident) {
+  let droppedBytes = 0;
+  let permitted = true;
+  for (let index = 0; index < chosen.length; index++) {
     const unit = component.units[index]!;
+    if (!chosen[index]) {
+      if (unit.placed && unit.mark !== 'fixed') droppedBytes += unit.bytes;
+      continue;
+    }
     bytes += unit.bytes;
     if (unit.mark === 'hot') hotBytes += unit.bytes;
-    if (unit.placed) droppedBytes -= unit.bytes;
-    else uploadBytes += unit.bytes;
+    if (!unit.placed) uploadBytes += unit.bytes;
+    if (unit.mark !== 'fixed' && !fills.includes(unit.mark)) permitted = false;
   }
-  return { kind, resident, bytes, hotBytes, uploadBytes, droppedBytes, passMs: null };
+  return { kind, chosen, bytes, hotBytes, uploadBytes, droppedBytes, permitted, passMs: null };
 }
 
 function settle(
   component: PlannerComponent,
   candidates: readonly Candidate[],
-  times: UnitTimes | null,
-  passes: number,
+  { order, times, passes }: Choice,
 ): Residency {
   const byRule = (a: Candidate, b: Candidate): number =>
     b.hotBytes - a.hotBytes || b.bytes - a.bytes || a.uploadBytes - b.uploadBytes;
@@ -243,9 +255,8 @@ function settle(
     candidates.filter(({ kind }) => kind === 'rule'),
     byRule,
   );
-  const resident = placementSequence(component, winner.resident);
-  const inside = new Set(resident);
-  const streamed = streamable(component).filter((unit) => !inside.has(unit));
+  const resident = placementSequence(component, listed(winner.chosen));
+  const streamed = order.movable.filter((unit) => !winner.chosen[unit]);
   return {
     resident,
     streamed,

@@ -25,6 +25,9 @@ export function slotsCost(slotBytes: number, count: number, others: OtherSlots):
   return bytes * number - (inUse === null ? 0 : inUse.bytes * inUse.count);
 }
 
+/** What the rest of a stage needs at least, asked again and again with other slots. */
+export type SmallestSetOf = (others: OtherSlots, atLeast?: { bytes: number; count: number }) => SmallestSet;
+
 /**
  * The smallest working set of components that share slots: their fixed parts, the units that are larger than a slot and
  * so have to be resident, and the slots. Usually everything streams; one unit far above the others is cheaper resident
@@ -36,29 +39,49 @@ export function smallestTogether(
   components: readonly PlannerComponent[],
   asyncOffload: number,
   others: OtherSlots,
-  atLeast: { bytes: number; count: number } = { bytes: 0, count: 0 },
+  atLeast?: { bytes: number; count: number },
 ): SmallestSet {
-  const counts = new Set([atLeast.count]);
-  for (const component of components) counts.add(Math.max(atLeast.count, slotCount(component, asyncOffload)));
-  let best: SmallestSet = { bytes: Number.POSITIVE_INFINITY, slotBytes: 0, slotCount: 0 };
-  for (const count of counts) {
-    const set = smallestWith(components, asyncOffload, others, { bytes: atLeast.bytes, count });
-    if (set.bytes < best.bytes) best = set;
-  }
-  return best;
+  return smallestOf(components, asyncOffload)(others, atLeast);
 }
 
-/** The same with this many slots. */
-function smallestWith(
-  components: readonly PlannerComponent[],
-  asyncOffload: number,
-  others: OtherSlots,
-  slots: { bytes: number; count: number },
-): SmallestSet {
+/** The same for many questions about the same components: their units are put in order once. */
+export function smallestOf(components: readonly PlannerComponent[], asyncOffload: number): SmallestSetOf {
+  const own = new Set(components.map((component) => slotCount(component, asyncOffload)));
+  const steps = new Map<number, readonly Step[]>();
+  const stepsWith = (count: number): readonly Step[] => {
+    const known = steps.get(count) ?? stepsOf(components, asyncOffload, count);
+    steps.set(count, known);
+    return known;
+  };
+  return (others, atLeast = { bytes: 0, count: 0 }) => {
+    let best: SmallestSet = { bytes: Number.POSITIVE_INFINITY, slotBytes: 0, slotCount: 0 };
+    for (const count of new Set([
+      atLeast.count,
+      ...[...own].map((other) => Math.max(atLeast.count, other)),
+    ])) {
+      for (const { unitBytes, residentBytes } of stepsWith(count)) {
+        const slotBytes = Math.max(atLeast.bytes, unitBytes);
+        const needed = slotBytes > 0 ? count : 0;
+        const bytes = residentBytes + slotsCost(slotBytes, needed, others);
+        if (bytes < best.bytes) best = { bytes, slotBytes, slotCount: needed };
+      }
+    }
+    return best;
+  };
+}
+
+/** Units up to `unitBytes` stream; the fixed parts and all larger units are resident. */
+interface Step {
+  unitBytes: number;
+  residentBytes: number;
+}
+
+/** With this many slots, from the largest unit down; the last streams nothing. */
+function stepsOf(components: readonly PlannerComponent[], asyncOffload: number, count: number): Step[] {
   let resident = 0;
   const sizes: number[] = [];
   for (const component of components) {
-    if (slotCount(component, asyncOffload) > slots.count) {
+    if (slotCount(component, asyncOffload) > count) {
       resident += component.sizeBytes;
       continue;
     }
@@ -66,13 +89,11 @@ function smallestWith(
     for (const unit of streamable(component)) sizes.push(component.units[unit]!.bytes);
   }
   sizes.sort((a, b) => b - a);
-  let best: SmallestSet = { bytes: Number.POSITIVE_INFINITY, slotBytes: 0, slotCount: 0 };
-  for (let index = 0; index <= sizes.length; index++) {
-    const slotBytes = Math.max(slots.bytes, sizes[index] ?? 0);
-    const needed = index < sizes.length || slots.bytes > 0 ? slots.count : 0;
-    const bytes = resident + slotsCost(slotBytes, needed, others);
-    if (bytes < best.bytes) best = { bytes, slotBytes, slotCount: needed };
-    resident += sizes[index] ?? 0;
+  const steps: Step[] = [];
+  for (const size of sizes) {
+    if (steps.at(-1)?.unitBytes !== size) steps.push({ unitBytes: size, residentBytes: resident });
+    resident += size;
   }
-  return best;
+  steps.push({ unitBytes: 0, residentBytes: resident });
+  return steps;
 }

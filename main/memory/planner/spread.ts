@@ -17,13 +17,16 @@ export function spreadEvenly<T>(items: readonly T[], count: number): T[] {
  */
 export function spreadOrder<T>(items: readonly T[]): T[] {
   const bits = Math.max(1, Math.ceil(Math.log2(Math.max(2, items.length))));
-  const reversed = (index: number): number => {
-    let value = 0;
-    for (let bit = 0; bit < bits; bit++) value = (value << 1) | ((index >> bit) & 1);
-    return value;
-  };
-  return items
-    .map((item, index) => ({ item, key: reversed(index) }))
-    .sort((a, b) => a.key - b.key)
-    .map(({ item }) => item);
+  const ordered: T[] = [];
+  for (let key = 0; key < 1 << bits; key++) {
+    const index = reversed(key, bits);
+    if (index < items.length) ordered.push(items[index]!);
+  }
+  return ordered;
+}
+
+function reversed(value: number, bits: number): number {
+  let result = 0;
+  for (let bit = 0; bit < bits; bit++) result = (result << 1) | ((value >> bit) & 1);
+  return result;
 }
