@@ -135,11 +135,16 @@ export class ModelManager {
 
   /** Everything of the component is freed, nothing is copied back. Resolves when the device has its memory again. */
   async unregister(handle: ModelHandle): Promise<void> {
-    if (handle.inUse) throw new Error(`"${handle.id}" is in use and cannot be unloaded.`);
-    this.#handles.delete(handle.id);
-    this.#lastStages.delete(handle.model);
-    this.pins.release(handle);
-    await handle.dispose();
+    const remove = async (): Promise<void> => {
+      if (handle.inUse) throw new Error(`"${handle.id}" is in use and cannot be unloaded.`);
+      this.#handles.delete(handle.id);
+      this.#lastStages.delete(handle.model);
+      this.pins.release(handle);
+      await handle.dispose();
+    };
+    const book = this.#books.get(handle.device);
+    // A plan that is being carried out may count on what this component gives up.
+    await (book === undefined ? remove() : book.lock.run(remove));
   }
 
   handle(id: string): ModelHandle {
