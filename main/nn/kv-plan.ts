@@ -1,0 +1,87 @@
+import type { GraphBuilder } from './graph.ts';
+import type { CacheView, KVCacheKind, KVCacheOptions } from './kv-cache.ts';
+import type { Tensor } from './tensor.ts';
+
+/** Positions by which a cache grows, as `KVCache` does. */
+const block = 64;
+
+export interface PeakOptions {
+  /** Rows that are generated together. Default: 1. */
+  rows?: number;
+  /** Positions reserved at first (the prompt). Default: one block. */
+  first?: number;
+}
+
+/**
+ * Most bytes that a growing `KVCache` holds until it has `positions` positions.
+ * - `dynamic`: all layers, and one layer's copy while it grows;
+ * - `static`: the doubled buffer, and the old one while growing.
+ *
+ * @param positionBytes keys and values of one position of one layer and row: `2 * kvHeads * headDim * bytes per element`.
+ */
+export function peakBytes(
+  positionBytes: number,
+  layers: number,
+  positions: number,
+  kind: KVCacheKind,
+  { rows = 1, first = block }: PeakOptions = {},
+): number {
+  const layerPosition = positionBytes * rows;
+  const begin = roundUp(first);
+  const wanted = roundUp(positions);
+  if (wanted <= begin) return layers * begin * layerPosition;
+  if (kind === 'dynamic') return (layers + 1) * wanted * layerPosition;
+  let old = begin;
+  let capacity = begin;
+  while (capacity < wanted) [old, capacity] = [capacity, 2 * capacity];
+  return layers * (capacity + old) * layerPosition;
+}
+
+/**
+ * Stands in for a `KVCache` while a graph is planned, so that its scratch memory is known before there is a cache. The
+ * recorded graph is for `GraphBuilder.plan` alone: it has inputs and outputs where the real one reads and writes the
+ * cache.
+ *
+ *     const cache = new PlannedCache({ layers, kvHeads, headDim }, keys);
+ *     const plan = graphs.plan(`plan ${keys}`, (g) => record(g, (layer) => cache.view(layer)));
+ *     const working = cache.graphBytes(plan) + peakBytes(positionBytes, layers, keys, 'dynamic');
+ */
+export class PlannedCache {
+  readonly #options: KVCacheOptions;
+  readonly #tensors: number[] = [];
+
+  /** @param keys positions that attention sees: the capacity of the real cache. */
+  constructor(
+    options: KVCacheOptions,
+    readonly keys: number,
+  ) {
+    this.#options = options;
+  }
+
+  view(layer: number): CacheView {
+    return {
+      append: (g, k, v) => ({
+        k: this.#store(g, `keys ${layer}`, k),
+        v: this.#store(g, `values ${layer}`, v),
+      }),
+    };
+  }
+
+  /** Bytes of the planned graph without what stands for the cache. */
+  graphBytes(plan: { computeBytes: number; ioBytes: number }): number {
+    const standIns = this.#tensors.reduce((sum, bytes) => sum + bytes, 0);
+    return plan.computeBytes + Math.max(0, plan.ioBytes - standIns);
+  }
+
+  #store(g: GraphBuilder, name: string, values: Tensor): Tensor {
+    const { batch = 1, kvHeads, headDim, dtype = 'f32' } = this.#options;
+    const past = g.input(name, dtype, [batch, this.keys, kvHeads * headDim]);
+    g.output(`new ${name}`, values);
+    this.#tensors.push(past.elements * (dtype === 'f16' ? 2 : 4), values.elements * 4);
+    return past.reshape(batch, this.keys, kvHeads, headDim);
+  }
+}
+
+function roundUp(positions: number): number {
+  return Math.ceil(Math.max(1, positions) / block) * block;
+}
