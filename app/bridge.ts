@@ -1,5 +1,5 @@
 import { basename, extname, join } from 'node:path';
-import { app, BrowserWindow, dialog, shell } from 'electron';
+import { app, BrowserWindow, dialog, type IpcMainInvokeEvent, shell } from 'electron';
 import {
   type CallInput,
   type CallName,
@@ -9,24 +9,24 @@ import {
   type StudioClient,
   StudioError,
 } from '../main/contract/index.ts';
-import { callSchema, channels, openExternalSchema, saveAudioSchema } from './channels.ts';
+import { callSchema, channels, openExternalSchema, saveAudioSchema, saveTraceSchema } from './channels.ts';
 import { handle } from './ipc.ts';
 import type { Messages } from './messages.ts';
 import { isAllowedExternal } from './origin.ts';
 
 /** Calls that name paths: the shell makes them itself, after its own dialog; the page may not. */
-const shellOnly = new Set<CallName>(['jobs.export']);
+const shellOnly = new Set<CallName>(['jobs.export', 'runtime.export_trace']);
 
 /** A file name without folders, reserved characters or device names of any system. */
-export function safeFileName(suggested: string): string {
+export function safeFileName(suggested: string, extension: 'wav' | 'json' = 'wav'): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these may not stand in a file name.
     .replace(/[\u0000-\u001f<>:"/\\|?*]/g, '')
     .replace(/^\.+|[. ]+$/g, '')
     .slice(0, 120);
   const stem = name.slice(0, name.length - extname(name).length);
-  if (stem === '' || /^(con|prn|aux|nul|com\d|lpt\d)$/i.test(stem)) return 'mizuoto.wav';
-  return extname(name).toLowerCase() === '.wav' ? name : `${name}.wav`;
+  if (stem === '' || /^(con|prn|aux|nul|com\d|lpt\d)$/i.test(stem)) return `mizuoto.${extension}`;
+  return extname(name).toLowerCase() === `.${extension}` ? name : `${name}.${extension}`;
 }
 
 /** Connects the page to the engine host: calls in, events out, and what only a shell can do. */
@@ -48,21 +48,53 @@ export function connectBridge(
     log,
   );
 
+  /** Null when the person closed the dialog. */
+  const askWhere = async (
+    event: IpcMainInvokeEvent,
+    options: {
+      title: string;
+      folder: 'music' | 'documents';
+      name: string;
+      kind: string;
+      extension: 'wav' | 'json';
+    },
+  ): Promise<string | null> => {
+    const window = BrowserWindow.fromWebContents(event.sender);
+    if (!window) throw new StudioError('forbidden', 'The window is gone.');
+    const { title, folder, name, kind, extension } = options;
+    const answer = await dialog.showSaveDialog(window, {
+      title,
+      defaultPath: join(app.getPath(folder), safeFileName(name, extension)),
+      filters: [{ name: kind, extensions: [extension] }],
+      properties: ['showOverwriteConfirmation', 'createDirectory'],
+    });
+    return answer.canceled || !answer.filePath ? null : answer.filePath;
+  };
+
+  handle(
+    channels.saveTrace,
+    saveTraceSchema,
+    async ({ suggested_name: name }, event) => {
+      const { saveTraceTitle: title, jsonFiles: kind } = words();
+      const path = await askWhere(event, { title, folder: 'documents', name, kind, extension: 'json' });
+      return path === null ? null : { path: (await client.call('runtime.export_trace', { path })).path };
+    },
+    log,
+  );
+
   handle(
     channels.saveAudio,
     saveAudioSchema,
     async ({ job_id, suggested_name }, event) => {
-      const window = BrowserWindow.fromWebContents(event.sender);
-      if (!window) throw new StudioError('forbidden', 'The window is gone.');
-      const answer = await dialog.showSaveDialog(window, {
-        title: words().saveTitle,
-        defaultPath: join(app.getPath('music'), safeFileName(suggested_name)),
-        filters: [{ name: words().waveFiles, extensions: ['wav'] }],
-        properties: ['showOverwriteConfirmation', 'createDirectory'],
+      const { saveTitle: title, waveFiles: kind } = words();
+      const path = await askWhere(event, {
+        title,
+        folder: 'music',
+        name: suggested_name,
+        kind,
+        extension: 'wav',
       });
-      if (answer.canceled || !answer.filePath) return null;
-      const written = await client.call('jobs.export', { job_id, path: answer.filePath });
-      return { path: written.path };
+      return path === null ? null : { path: (await client.call('jobs.export', { job_id, path })).path };
     },
     log,
   );

@@ -5,6 +5,7 @@ export const channels = {
   call: 'mizuoto:call',
   event: 'mizuoto:event',
   saveAudio: 'mizuoto:save-audio',
+  saveTrace: 'mizuoto:save-trace',
   openExternal: 'mizuoto:open-external',
 } as const;
 
@@ -18,6 +19,8 @@ export const saveAudioSchema = z.strictObject({
   job_id: z.string().min(1).max(200),
   suggested_name: z.string().min(1).max(200),
 });
+
+export const saveTraceSchema = saveAudioSchema.pick({ suggested_name: true });
 
 export const openExternalSchema = z.string().min(1).max(2000);
 export const callSchema = z.tuple([z.string().min(1).max(100), z.unknown()]);

@@ -45,6 +45,9 @@ const bridge: ShellBridge = {
   saveAudio(request) {
     return unwrap(ipcRenderer.invoke(channels.saveAudio, request));
   },
+  saveTrace(request) {
+    return unwrap(ipcRenderer.invoke(channels.saveTrace, request));
+  },
   openExternal(url) {
     return unwrap(ipcRenderer.invoke(channels.openExternal, url));
   },

@@ -26,7 +26,7 @@ test('the page has no Node, no require and only the named functions', async () =
     process: 'undefined',
     module: 'undefined',
     ipcRenderer: 'undefined',
-    keys: ['call', 'on', 'openExternal', 'saveAudio', 'shell'],
+    keys: ['call', 'on', 'openExternal', 'saveAudio', 'saveTrace', 'shell'],
   });
 });
 
@@ -86,7 +86,7 @@ test('a link, a new window and an inline script lead nowhere', async () => {
 });
 
 test('unknown and shell-only calls are refused with data', async () => {
-  for (const name of ['jobs.export', 'no.such.call', '__proto__']) {
+  for (const name of ['jobs.export', 'runtime.export_trace', 'no.such.call', '__proto__']) {
     const error = await studio.page.evaluate(async (call) => {
       const bridge = (window as unknown as { mizuoto: { call(n: string, r: unknown): Promise<unknown> } })
         .mizuoto;

@@ -11,7 +11,14 @@ import {
   speakRequestSchema,
   speakResultSchema,
 } from './speech.ts';
+import { timelineRequestSchema, timelineSchema, traceSchema } from './timeline.ts';
 import { verifyReportSchema, verifyRequestSchema, verifyRunSchema } from './verify.ts';
+import {
+  whatIfCurveRequestSchema,
+  whatIfCurveSchema,
+  whatIfRequestSchema,
+  whatIfResponseSchema,
+} from './what-if.ts';
 
 const empty = z.strictObject({});
 const jobId = z.strictObject({ job_id: z.string() });
@@ -53,6 +60,18 @@ export const calls = {
     response: z.object({ path: z.string(), bytes: z.number().int() }),
   },
   'runtime.snapshot': { request: empty, response: runtimeSnapshotSchema },
+  /** What another policy would come to, by the planner; nothing moves. */
+  'runtime.what_if': { request: whatIfRequestSchema, response: whatIfResponseSchema },
+  /** The same at limits from little to the whole device. */
+  'runtime.what_if_curve': { request: whatIfCurveRequestSchema, response: whatIfCurveSchema },
+  /** What happened to memory and what was held meanwhile; ask again after `runtime.changed`. */
+  'runtime.timeline': { request: timelineRequestSchema, response: timelineSchema },
+  'runtime.trace': { request: empty, response: traceSchema },
+  /** Writes the trace as JSON next to its final name and renames. */
+  'runtime.export_trace': {
+    request: z.strictObject({ path: z.string().min(1) }),
+    response: z.object({ path: z.string(), bytes: z.number().int() }),
+  },
   'models.load': { request: modelId, response: runtimeSnapshotSchema },
   /** Measured before and after: what the driver really got back. */
   'models.unload': { request: modelId, response: z.object({ freed_bytes: z.number().int() }) },
@@ -111,6 +130,8 @@ export interface ShellBridge extends StudioClient {
   readonly shell: { kind: 'electron' | 'browser'; platform: string; locale: string; version: string };
   /** Ask where to save, then write; null when the person closed the dialog. In a browser: a download. */
   saveAudio(request: { job_id: string; suggested_name: string }): Promise<{ path: string } | null>;
+  /** The same for the memory trace, as JSON. */
+  saveTrace(request: { suggested_name: string }): Promise<{ path: string } | null>;
   /** https links on the allow-list only. */
   openExternal(url: string): Promise<void>;
 }

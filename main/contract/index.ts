@@ -6,5 +6,7 @@ export * from './said.ts';
 export * from './security.ts';
 export * from './settings.ts';
 export * from './speech.ts';
+export * from './timeline.ts';
 export * from './verify.ts';
+export * from './what-if.ts';
 export * from './wire.ts';

@@ -1,4 +1,6 @@
 import type {
+  CallRequest,
+  CallResponse,
   EngineInfo,
   ErrorBody,
   MemoryReport,
@@ -89,6 +91,11 @@ export interface SpeechBackend {
   /** Known answers on every device. */
   selfTest(): Promise<SelfTest[]>;
   view(): RuntimeView;
+  whatIf(request: CallRequest<'runtime.what_if'>): CallResponse<'runtime.what_if'>;
+  whatIfCurve(request: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>>;
+  timeline(request: CallRequest<'runtime.timeline'>): CallResponse<'runtime.timeline'>;
+  /** Plain data: it is written as JSON. */
+  trace(): CallResponse<'runtime.trace'>;
   /** Called whenever `view()` would differ. */
   onChange(listener: () => void): void;
   load(model: string): Promise<void>;

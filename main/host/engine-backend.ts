@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Addon } from '../../native/addon.ts';
 import {
+  type CallRequest,
+  type CallResponse,
   type EngineInfo,
   type SelfTest,
   type Settings,
@@ -159,6 +161,22 @@ export class EngineBackend implements SpeechBackend {
 
   view(): RuntimeView {
     return this.runtime.view();
+  }
+
+  whatIf(request: CallRequest<'runtime.what_if'>): CallResponse<'runtime.what_if'> {
+    return this.runtime.whatIfReport(request);
+  }
+
+  whatIfCurve(request: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>> {
+    return this.runtime.whatIfCurves(request);
+  }
+
+  timeline(request: CallRequest<'runtime.timeline'>): CallResponse<'runtime.timeline'> {
+    return this.runtime.timeline(request);
+  }
+
+  trace(): CallResponse<'runtime.trace'> {
+    return this.runtime.exportTrace();
   }
 
   onChange(listener: () => void): void {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
+import { writeFileAtomic } from '../audio/atomic-file.ts';
 import {
   type CallName,
   type CallRequest,
@@ -181,6 +182,14 @@ export class Host {
         return { path, bytes: await audio.export(path, encoding) };
       },
       'runtime.snapshot': async () => this.#snapshot(await this.#open()),
+      'runtime.what_if': async (request) => (await this.#open()).backend.whatIf(request),
+      'runtime.what_if_curve': async (request) => (await this.#open()).backend.whatIfCurve(request),
+      'runtime.timeline': async (request) => (await this.#open()).backend.timeline(request),
+      'runtime.trace': async () => (await this.#open()).backend.trace(),
+      'runtime.export_trace': async ({ path }) => {
+        const { backend } = await this.#open();
+        return { path, bytes: await writeFileAtomic(path, Buffer.from(JSON.stringify(backend.trace()))) };
+      },
       'models.load': async ({ model }) => {
         const parts = await this.#open();
         await parts.backend.load(model);

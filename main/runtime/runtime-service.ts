@@ -3,22 +3,26 @@ import { StudioError } from '../contract/errors.ts';
 import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
 import type { Said } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { Timeline } from '../contract/timeline.ts';
+import type { WhatIfCurve, WhatIfCurveRequest, WhatIfRequest, WhatIfResponse } from '../contract/what-if.ts';
 import { Calibration } from '../memory/calibration.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
+import { HeldHistory } from '../memory/held-history.ts';
 import { DesktopLease } from '../memory/lease.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import { ModelManager } from '../memory/model-manager.ts';
 import type { PlanRecord } from '../memory/plan-log.ts';
 import { reason } from '../memory/planner/reasons.ts';
-import type { LoadRequest, PlannerState } from '../memory/planner/types.ts';
-import { type WhatIf, type WhatIfAnswer, whatIf, whatIfCurve } from '../memory/planner/what-if.ts';
-import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
+import { type WhatIf, type WhatIfAnswer, whatIf } from '../memory/planner/what-if.ts';
+import { MiB, policyFromSettings, resolveMode, type VramPolicy } from '../memory/policy.ts';
 import { Trace, type TraceEvent, type TraceKind } from '../memory/trace.ts';
 import { DeviceService } from './device-service.ts';
 import { type Lease, LoadedModels, type ModelSource } from './loaded-models.ts';
 import { snapshotOf } from './snapshot.ts';
 import { RequestContext } from './stage-context.ts';
+import { timelineEvents } from './timeline.ts';
 import type { Replayable, StageProgress } from './types.ts';
+import { type Asked, curveOf, reportOf } from './what-if-report.ts';
 
 /** How often other programs' use of the devices is looked at. */
 const leasePollMs = 250;
@@ -33,6 +37,17 @@ const logged: ReadonlySet<TraceKind> = new Set([
   'desktop',
   'calibration',
   'out_of_memory',
+]);
+
+/** After these a device holds more or less than before. */
+const sampled: ReadonlySet<TraceKind> = new Set([
+  'load',
+  'unload',
+  'stage_begin',
+  'stage_end',
+  'give_up',
+  'trim',
+  'desktop',
 ]);
 
 const deviceSettings = ['compute.device', 'compute.threads', 'compute.simulate_vram_mb'] as const;
@@ -69,6 +84,7 @@ export class RuntimeService {
   readonly models: LoadedModels;
   readonly trace = new Trace();
   readonly #listeners = new Set<() => void>();
+  readonly #held = new HeldHistory();
   readonly #lease: DesktopLease;
   readonly #leaseTimer: NodeJS.Timeout;
   #ticks = 0;
@@ -96,6 +112,7 @@ export class RuntimeService {
     this.trace.on((event) => {
       if (event.text !== undefined && warned.has(event.kind)) options.warn?.(event.text, saidIn(event));
       else if (event.text !== undefined && logged.has(event.kind)) options.info?.(event.text);
+      if (sampled.has(event.kind)) this.#look(event.device);
       this.#changed();
     });
     this.#lease = new DesktopLease(this.manager);
@@ -222,19 +239,39 @@ export class RuntimeService {
    */
   whatIf(model: string, change: WhatIf): WhatIfAnswer | null {
     const asked = this.#asked(model);
-    return asked === null ? null : whatIf(asked.state, asked.stages, change);
+    return asked === null ? null : answerOf(asked, change);
   }
 
-  /** The same at `steps` limits between the smallest useful one and the whole device. */
-  whatIfCurve(model: string, steps = 100): { limitBytes: number; answer: WhatIfAnswer }[] {
-    const asked = this.#asked(model);
-    if (asked === null) return [];
-    const { totalBytes } = asked.state.device;
-    return whatIfCurve(asked.state, asked.stages, {
-      fromBytes: totalBytes / steps,
-      toBytes: totalBytes,
-      steps,
-    });
+  /** The same for the models on a device, as the contract reports it. */
+  whatIfReport({ device, models, limit_mb, mode, pinned }: WhatIfRequest): WhatIfResponse {
+    const book = this.#bookOf(device);
+    const change: WhatIf = {
+      ...(limit_mb === undefined
+        ? {}
+        : { limitBytes: limit_mb === null ? null : Math.round(limit_mb * MiB) }),
+      ...(mode === undefined ? {} : { mode: resolveMode(mode, book.unified) }),
+      ...(pinned === undefined ? {} : { pinned }),
+    };
+    const { known, unknown } = this.#askedOn(book, models);
+    return {
+      device,
+      total_bytes: book.device.memory().totalBytes,
+      models: known.map((asked) => reportOf(asked, answerOf(asked, change), book.lastPrediction)),
+      unknown,
+    };
+  }
+
+  /** The same at `steps` limits up to the whole device. */
+  async whatIfCurves({ device, models, mode, pinned, steps }: WhatIfCurveRequest): Promise<WhatIfCurve> {
+    const book = this.#bookOf(device);
+    const change: WhatIf = {
+      ...(mode === undefined ? {} : { mode: resolveMode(mode, book.unified) }),
+      ...(pinned === undefined ? {} : { pinned }),
+    };
+    const { known } = this.#askedOn(book, models);
+    const curves: WhatIfCurve['curves'] = [];
+    for (const asked of known) curves.push(await curveOf(asked, change, steps));
+    return { device, total_bytes: book.device.memory().totalBytes, curves };
   }
 
   /** How long the last stage on the model's device was predicted to take, and took; null before the first. */
@@ -249,6 +286,16 @@ export class RuntimeService {
     return this.trace.events(after);
   }
 
+  /** Events and samples that are new since an earlier answer. */
+  timeline({ after, since }: { after: number; since: number }): Timeline {
+    const samples = this.#held.samples(since);
+    const devices = this.devices.opened.map(({ id, device }) => ({
+      id,
+      total_bytes: device.memory().totalBytes,
+    }));
+    return { at: Date.now(), events: timelineEvents(this.trace.events(after)), samples, devices };
+  }
+
   /** Everything that a report of a problem needs: events, and the latest decisions with what they were made from. */
   exportTrace(): { version: 1; events: TraceEvent[]; plans: PlanRecord[] } {
     return { version: 1, events: this.trace.events(), plans: this.manager.planLog.records() };
@@ -261,21 +308,55 @@ export class RuntimeService {
     await this.devices.closeAll();
   }
 
-  #asked(model: string): { state: PlannerState; stages: LoadRequest[] } | null {
+  /** Only models on opened devices can be asked about; nothing moves on the processor. */
+  #bookOf(device: string): DeviceBook {
+    const book = this.devices.opened.find(({ id }) => id === device);
+    if (book !== undefined) return book;
+    const known = this.devices.opened.map(({ id }) => id).join(', ');
+    throw new StudioError(
+      'device_not_found',
+      `There is no device "${device}" in use; there is ${known || 'none'}.`,
+      {
+        params: { device, known },
+      },
+    );
+  }
+
+  #askedOn(book: DeviceBook, models: readonly string[] | undefined): { known: Asked[]; unknown: string[] } {
+    const here = this.models.list().filter((model) => model.book === book);
+    const missing = models?.find((id) => !here.some((model) => model.id === id));
+    if (missing !== undefined) throw unknownModel(missing);
+    const ids = here.map(({ id }) => id).filter((id) => models === undefined || models.includes(id));
+    const known = ids.map((id) => this.#asked(id)).filter((asked) => asked !== null);
+    return { known, unknown: ids.filter((id) => !known.some(({ model }) => model === id)) };
+  }
+
+  #asked(model: string): Asked | null {
     const loaded = this.models.list().find(({ id }) => id === model);
     if (loaded === undefined) throw unknownModel(model);
     const stages = this.manager.lastStages(model);
-    return stages.length === 0 ? null : { state: this.manager.state(loaded.book), stages };
+    if (stages.length === 0) return null;
+    const { book } = loaded;
+    const { reserveBytes } = this.policy();
+    const reserveAt = (limitBytes: number | null): number => book.reserveBytes({ reserveBytes, limitBytes });
+    return { model, state: this.manager.state(book), stages, reserveAt };
   }
 
   #watchDevices(): void {
     this.#ticks += 1;
+    const changed = this.devices.opened.map((book) => this.#held.look(book, this.manager.handles));
+    if (changed.includes(true)) this.#changed();
     const relieved = this.#ticks % ticksPerRamCheck === 0 ? this.models.relieveRam() : Promise.resolve(0);
     const watched = Promise.all([this.#lease.tick(Date.now()), relieved]);
     watched.catch((error: unknown) => {
       const why = reason('unexpected', { reason: error instanceof Error ? error.message : String(error) });
       this.trace.add({ kind: 'warning', device: '', subject: 'lease', bytes: 0, why });
     });
+  }
+
+  #look(device: string): void {
+    const book = this.devices.opened.find(({ id }) => id === device);
+    if (book !== undefined) this.#held.look(book, this.manager.handles);
   }
 
   #changed(): void {
@@ -286,6 +367,16 @@ export class RuntimeService {
 /** What an event says, for every language. */
 function saidIn({ code, params, text }: TraceEvent): Said | undefined {
   return code === undefined || params === undefined ? undefined : { code, params, message: text ?? '' };
+}
+
+/** A smaller limit keeps a smaller reserve. */
+function answerOf({ state, stages, reserveAt }: Asked, change: WhatIf): WhatIfAnswer {
+  const { limitBytes } = change;
+  return whatIf(
+    state,
+    stages,
+    limitBytes === undefined ? change : { reserveBytes: reserveAt(limitBytes), ...change },
+  );
 }
 
 export function unknownModel(id: string): StudioError {

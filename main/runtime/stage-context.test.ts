@@ -142,7 +142,35 @@ describe('what was measured', () => {
       const none = rig.runtime.whatIf('two-stage', { mode: 'none' })!;
       expect(none.residentBytes).toBeLessThan(free.residentBytes);
       expect(none.totalMs).toBeGreaterThan(free.totalMs!);
-      expect(rig.runtime.whatIfCurve('two-stage', 10)).toHaveLength(10);
+      const device = rig.book.id;
+      const { curves, total_bytes } = await rig.runtime.whatIfCurves({ device, steps: 10 });
+      expect(curves[0]!.points).toHaveLength(10);
+      expect(curves[0]!.points.at(-1)!.limit_bytes).toBe(total_bytes);
+      expect(curves[0]!.smallest_bytes).toBeLessThan(total_bytes);
+      // At its smallest working set it runs; below it is over budget, and says so.
+      const limit = (bytes: number) =>
+        rig.runtime.whatIfReport({ device, limit_mb: bytes / 2 ** 20, models: ['two-stage'] }).models[0]!;
+      expect(limit(curves[0]!.smallest_bytes!)).toMatchObject({ over_budget_bytes: 0 });
+      expect(limit(curves[0]!.smallest_bytes! * 0.9).reasons.map(({ code }) => code)).toContain(
+        'over_budget',
+      );
+      expect(limit(total_bytes).last_prediction!.measured_seconds).toBeGreaterThan(0);
+      const talker = limit(total_bytes).components.find(({ id }) => id === 'two-stage:talker')!;
+      expect(talker.resident_bytes + talker.streamed_bytes).toBe(talker.size_bytes);
+      expect(() => rig.runtime.whatIfReport({ device: 'Vulkan7' })).toThrow(
+        /no device "Vulkan7".*Simulated0/,
+      );
+      expect(() => rig.runtime.whatIfReport({ device, models: ['x'] })).toThrow(/No model "x"/);
+      // The timeline: what was placed, in one event a component, and what was held meanwhile.
+      const { events, samples, devices, at } = rig.runtime.timeline({ after: 0, since: 0 });
+      expect(devices).toEqual([{ id: device, total_bytes }]);
+      const placed = events.filter(({ kind }) => kind === 'place');
+      expect(placed.length).toBeLessThan(rig.runtime.events().filter(({ kind }) => kind === 'place').length);
+      expect(placed.some(({ units }) => units > 1)).toBe(true);
+      const last = samples.at(-1)!;
+      expect(last.weights).toBe(rig.book.device.memory().held.weights);
+      expect(last.components.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThanOrEqual(last.weights);
+      expect(rig.runtime.timeline({ after: events.at(-1)!.id, since: at }).events).toEqual([]);
       // The decisions can be made again elsewhere, from what was exported.
       const { plans } = JSON.parse(JSON.stringify(rig.runtime.exportTrace())) as { plans: PlanRecord[] };
       expect(replay(plans)).toEqual(

@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineInfo, ModelSnapshot, SelfTest, Settings, VerifyRun } from '../../contract/index.ts';
+import type {
+  CallRequest,
+  CallResponse,
+  EngineInfo,
+  ModelSnapshot,
+  SelfTest,
+  Settings,
+  VerifyRun,
+} from '../../contract/index.ts';
 import { StudioError, say } from '../../contract/index.ts';
 import type {
   DeviceQueue,
@@ -251,6 +259,30 @@ export class ToneBackend implements SpeechBackend {
         : [],
       policy: { 'compute.vram_mode': this.settings?.['compute.vram_mode'] ?? 'auto' },
     };
+  }
+
+  whatIf({ device }: CallRequest<'runtime.what_if'>): CallResponse<'runtime.what_if'> {
+    return { device, total_bytes: 1024 * mebibyte, models: [], unknown: this.#model ? ['tone'] : [] };
+  }
+
+  async whatIfCurve({
+    device,
+  }: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>> {
+    return { device, total_bytes: 1024 * mebibyte, curves: [] };
+  }
+
+  timeline({ since }: CallRequest<'runtime.timeline'>): CallResponse<'runtime.timeline'> {
+    const { held, others_bytes: others } = this.view().devices[0]!;
+    const { weights, slots, state } = held;
+    const at = Date.now();
+    const sample = { at, device: 'CPU', weights, slots, working: 0, state, others };
+    const components: [string, number][] = weights > 0 ? [['tone:tone', weights]] : [];
+    const devices = [{ id: 'CPU', total_bytes: 1024 * mebibyte }];
+    return { at, events: [], samples: since < at ? [{ ...sample, components }] : [], devices };
+  }
+
+  trace(): CallResponse<'runtime.trace'> {
+    return { version: 1, events: [], plans: [] };
   }
 
   onChange(listener: () => void): void {

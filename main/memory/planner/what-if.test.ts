@@ -3,7 +3,7 @@ import { replay } from '../plan-log.ts';
 import { MiB } from '../policy.ts';
 import { component, repeat, state } from '../testing/states.ts';
 import { planLoad } from './plan.ts';
-import { whatIf, whatIfCurve } from './what-if.ts';
+import { turningPoints, whatIf, whatIfCurve } from './what-if.ts';
 
 const main = component({ id: 'voice:main', units: repeat(48, [400, 30] as const) });
 const other = component({ id: 'other:main', units: repeat(10, 100), placed: 'all' });
@@ -31,8 +31,17 @@ describe('what if', () => {
     expect(high.overBudgetBytes).toBeGreaterThan(0);
   });
 
-  it('more memory is never slower along the slider', () => {
-    const curve = whatIfCurve(now, stages, { fromBytes: 1000 * MiB, toBytes: 16_384 * MiB, steps: 60 });
+  it('more memory is never slower along the slider', async () => {
+    const range = { fromBytes: 1000 * MiB, toBytes: 16_384 * MiB, steps: 60 };
+    let pauses = 0;
+    const curve = await whatIfCurve(
+      now,
+      stages,
+      range,
+      () => ({}),
+      async () => pauses++,
+    );
+    expect(pauses).toBe(60);
     expect(curve).toHaveLength(60);
     const passTimes = curve
       .filter(({ answer }) => answer.overBudgetBytes === 0)
@@ -41,6 +50,49 @@ describe('what if', () => {
     for (const [index, time] of passTimes.entries()) {
       if (index > 0) expect(time).toBeLessThanOrEqual(passTimes[index - 1]! * 1.01);
     }
+  });
+
+  it('says it of each component, and who gives up for it', () => {
+    const answer = whatIf(now, stages, {});
+    expect(answer.components).toEqual([
+      {
+        component: 'voice:main',
+        residentBytes: 27 * 400 * MiB,
+        streamedBytes: 21 * 400 * MiB,
+        residentUnits: 27,
+        streamedUnits: 21,
+        partial: 'budget',
+      },
+    ]);
+    expect(answer.givesUp).toEqual([{ component: 'other:main', bytes: 1000 * MiB }]);
+    expect(answer.givenUpBytes).toBe(1000 * MiB);
+    // 48 units of 30 ms, four times over.
+    expect(answer.computeMs).toBe(4 * 48 * 30);
+    expect(answer.totalMs).toBeGreaterThanOrEqual(answer.computeMs!);
+    const pinned = whatIf(now, stages, { pinned: ['other'] });
+    expect(pinned.givesUp).toEqual(answer.givesUp);
+  });
+
+  it('finds the limit at which it begins to fit, and the one at which nothing streams', async () => {
+    const points = (asked: typeof stages) =>
+      turningPoints(
+        now,
+        asked,
+        () => ({}),
+        async () => {},
+      );
+    const { smallestBytes, wholeBytes } = await points(stages);
+    const step = now.device.totalBytes / 4096;
+    expect(whatIf(now, stages, { limitBytes: smallestBytes }).overBudgetBytes).toBe(0);
+    expect(whatIf(now, stages, { limitBytes: smallestBytes! - 2 * step }).overBudgetBytes).toBeGreaterThan(0);
+    // 48 units of 400 MiB never fit into 16 GiB.
+    expect(wholeBytes).toBeNull();
+    const small = [{ ...stages[0]!, components: ['other:main'] }];
+    const whole = (await points(small)).wholeBytes!;
+    expect(whatIf(now, small, { limitBytes: whole }).streamedBytes).toBe(0);
+    expect(whatIf(now, small, { limitBytes: whole - 2 * step }).streamedBytes).toBeGreaterThan(0);
+    const huge = [{ ...stages[0]!, workingBytes: 20_000 * MiB }];
+    expect(await points(huge)).toEqual({ smallestBytes: null, wholeBytes: null });
   });
 
   it('asks nothing of the world: the state is as before, and an exported decision can be made again', () => {
