@@ -3,7 +3,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { readQwen2Tokenizer } from '../../text/tokenizers/qwen2.ts';
 import { readQwen3TtsConfig } from './config.ts';
-import { layOutPrompt, type Prompt, type PromptVoice } from './prompt.ts';
+import type { PromptRow, TalkerPrompt } from './generate-prompt.ts';
+import { layOutPrompt, type PromptVoice } from './prompt.ts';
 import { encodePromptText, encodeTranscript, spokenTokens } from './prompt-text.ts';
 
 interface Case {
@@ -27,26 +28,23 @@ const tokenizer = await readQwen2Tokenizer(path.join(fixtures, 'tiny', 'custom_v
 function voiceOf({ speaker, transcript, codes }: Case): PromptVoice {
   if (speaker !== undefined) return { kind: 'named', speaker: speaker.toLowerCase() };
   if (transcript === undefined) return { kind: 'free' };
-  if (transcript === null) return { kind: 'vector' };
-  return { kind: 'transcript', transcript: encodeTranscript(tokenizer, transcript), frames: codes!.length };
+  const spoken = transcript !== null && {
+    transcript: encodeTranscript(tokenizer, transcript),
+    frames: codes!.map((frame) => Int32Array.from(frame)),
+  };
+  return { kind: 'reference', vector: new Float32Array(1), spoken: spoken || null };
 }
 
 /** As make_prompts.py spells it. */
-function spelled(
-  { positions, trailing, pad }: Prompt,
-  codes: number[][],
-): Pick<Case, 'positions' | 'trailing'> {
-  const frame = ([first, ...rest]: number[]) =>
-    [`c${first}`, ...rest.map((code, group) => `p${group}:${code}`)].join(' ');
-  const codec = (part: Prompt['positions'][number]['codec']): string[] => {
-    if (part === null) return [];
-    if (part === 'speaker') return ['s'];
-    return [typeof part === 'number' ? `c${part}` : frame(codes[part.frame]!)];
+function spelled({ rows, trailing, pad }: TalkerPrompt): Pick<Case, 'positions' | 'trailing'> {
+  const codecPart = (codec: PromptRow['codec']): string[] => {
+    if (codec === undefined) return [];
+    if ('vector' in codec) return ['s'];
+    if ('id' in codec) return [`c${codec.id}`];
+    return Array.from(codec.codes, (code, group) => (group === 0 ? `c${code}` : `p${group - 1}:${code}`));
   };
   return {
-    positions: positions.map(({ text, codec: part }) =>
-      [text === null ? [] : [`t${text}`], codec(part)].flat().join(' '),
-    ),
+    positions: rows.map(({ text, codec }) => [`t${text}`, ...codecPart(codec)].join(' ')),
     // Upstream ends with a pad where nothing is left; ours goes on with pads anyway.
     trailing: trailing.length === 0 ? [`t${pad}`] : trailing.map((id) => `t${id}`),
   };
@@ -67,7 +65,7 @@ it.each(['custom_voice', 'voice_design', 'base'] as const)(
         layout: found.non_streaming_mode ? 'whole' : 'interleaved',
       });
       const { positions, trailing } = found;
-      expect(spelled(prompt, found.codes ?? []), JSON.stringify(found)).toEqual({ positions, trailing });
+      expect(spelled(prompt), JSON.stringify(found)).toEqual({ positions, trailing });
     }
   },
 );
