@@ -14,6 +14,13 @@ export const en = {
   optionNotPositive: 'The option {option} takes a number above 0; "{value}" is none.',
   optionNotOneOf: 'The option {option} takes one of {known}; "{value}" is none of them.',
   settingNeedsEquals: '"{value}" is not a setting: write key=value, for example compute.vram_mode=low.',
+  parameterNeedsEquals: '"{value}" is not a parameter: write key=value, for example temperature=0.8.',
+  referenceTextAlone: '--reference-text says what is spoken in --reference FILE, which is not given.',
+  audioNotFound: 'The audio file "{path}" does not exist. Check the name.',
+  audioIsFolder: '"{path}" is a folder, not an audio file. Name a file in it.',
+  audioUnreadable: 'The audio file "{path}" cannot be read ({reason}). Check its permissions.',
+  audioTooLarge:
+    '{path} holds {bytes} MB; an audio file of at most {limit} MB can be used. Cut out a passage.',
   tooManyArguments: 'The command "{command}" does not take "{argument}".',
   settingsNeedsAction: 'Say what to do with the settings: get, set or reset.',
   settingsNeedsKeys: 'Name at least one setting: mizuoto settings {action} {example}.',
@@ -143,7 +150,13 @@ echo "Good morning." | mizuoto say --out - | aplay
   -f, --file FILE         the text is in this file (UTF-8); - is the standard input
   -o, --out FILE          where to save; - is the standard output; default: a new name in this folder
   -e, --engine ENGINE     default: mini
-  -v, --voice VOICE       default: the engine's first
+  -m, --model MODEL       an installed model; default: the engine's first that can do what is asked
+  -v, --voice VOICE       a speaker of the model or a saved voice; default: the model's first speaker
+  -l, --language L        auto, or a tag or name such as zh or Chinese; default: as voice or model decide
+  -i, --instruct WORDS    how to speak; for voice design, who speaks
+  -r, --reference FILE    clone the voice in this WAV file
+      --reference-text T  what is said in it, word by word; many models clone better with it
+      --set KEY=VALUE     a parameter of the engine, such as temperature=0.8; may be repeated
       --seed N            same seed, same bytes; default: a new one, which is printed
       --speed X           1 is as the voice speaks, 2 twice as fast
       --pitch X           1 is as the voice speaks

@@ -1,4 +1,6 @@
 import {
+  type Ability,
+  abilityWords,
   type ErrorBody,
   type ErrorCode,
   plainWriter,
@@ -60,12 +62,19 @@ export class Messages {
   error(error: StudioError): string {
     if (this.language === 'en') return error.message;
     if (error instanceof CommandError) return this.get(error.key, error.values);
+    const params = inChinese(error.params);
     for (const template of [zhErrors[error.code]].flat()) {
-      const text = fill(template, error.params);
+      const text = fill(template, params);
       if (text !== null) return text;
     }
     return error.message;
   }
+}
+
+/** What a model cannot do is a word of the studio's own, not a name. */
+function inChinese(params: Params): Params {
+  const words = abilityWords[params.ability as Ability];
+  return words === undefined ? params : { ...params, ability: words['zh-CN'] };
 }
 
 /** An error of the command line itself: its sentence is in the catalogue. */

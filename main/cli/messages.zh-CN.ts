@@ -16,6 +16,12 @@ export const zhCN: Record<MessageKey, string> = {
   optionNotPositive: '选项 {option} 需要大于 0 的数字,“{value}”不符合。',
   optionNotOneOf: '选项 {option} 只能是 {known} 之一,“{value}”不在其中。',
   settingNeedsEquals: '“{value}”不是设置:请写成 键=值,例如 compute.vram_mode=low。',
+  parameterNeedsEquals: '“{value}”不是参数:请写成 键=值,例如 temperature=0.8。',
+  referenceTextAlone: '--reference-text 说明 --reference 文件中说了什么,但没有给出该文件。',
+  audioNotFound: '音频文件“{path}”不存在,请检查文件名。',
+  audioIsFolder: '“{path}”是文件夹,不是音频文件。请指定其中的文件。',
+  audioUnreadable: '音频文件“{path}”无法读取({reason}),请检查权限。',
+  audioTooLarge: '{path} 有 {bytes} MB;音频文件最多 {limit} MB。请截取其中一段。',
   tooManyArguments: '命令“{command}”不接受“{argument}”。',
   settingsNeedsAction: '请说明要对设置做什么:get、set 或 reset。',
   settingsNeedsKeys: '请至少写一项设置:mizuoto settings {action} {example}。',
@@ -140,7 +146,13 @@ echo "Good morning." | mizuoto say --out - | aplay
   -f, --file 文件         文本在此文件中(UTF-8);- 表示标准输入
   -o, --out 文件          保存到哪里;- 表示标准输出;默认在当前文件夹用新文件名
   -e, --engine 引擎       默认:mini
-  -v, --voice 声音        默认:引擎的第一个声音
+  -m, --model 模型        已安装的模型;默认:该引擎中第一个能完成请求的模型
+  -v, --voice 声音        模型自带的声音或已保存的声音;默认:模型的第一个声音
+  -l, --language 语言     auto,或 zh、Chinese 这样的标记或名称;默认由声音或模型决定
+  -i, --instruct 文字     怎样朗读;设计声音时,说明是谁在说话
+  -r, --reference 文件    克隆这个 WAV 文件中的声音
+      --reference-text T  其中逐字说了什么;有了它,许多模型克隆得更好
+      --set 键=值         引擎的参数,例如 temperature=0.8;可重复
       --seed N            种子相同则结果逐字节相同;默认取新种子并显示
       --speed X           1 为声音本来的速度,2 为两倍
       --pitch X           1 为声音本来的音高
@@ -212,6 +224,9 @@ mizuoto settings reset 键...         恢复默认值
 export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   invalid_request: [
     '{field} 不能是 {value}:这个引擎接受 {minimum} 到 {maximum}。',
+    '{field} 不能是 {value},可以是:{expected}。',
+    '引擎“{engine}”没有参数“{parameter}”。可用的有:{known}。',
+    '模型“{model}”还需要 {needs},请一并给出。',
     '引擎“{engine}”不能改变 {field},请去掉该选项。',
     '没有名为“{model}”的模型。可用的有:{known}。',
     '请求无效({call} {field}):{reason}。',

@@ -4,6 +4,7 @@ import { HostClient } from '../host/client.ts';
 import { studioFolders } from '../settings/paths.ts';
 import { isSettingKey, parseSetting, unknownSetting } from '../settings/resolve.ts';
 import { clip, oneOf, type Parsed, positiveNumber, wholeNumber } from './arguments.ts';
+import { readAudio } from './audio-input.ts';
 import { type AudioOutput, FileOutput, freeName, StdoutOutput, StreamOutput } from './audio-output.ts';
 import { CommandError } from './messages.ts';
 import { ProgressBar } from './progress.ts';
@@ -15,7 +16,7 @@ type Encoding = (typeof encodings)[number];
 
 /** `mizuoto say`: one request from text to file. */
 export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
-  const request = readRequest(parsed);
+  const request = await readRequest(parsed, around);
   const encoding: Encoding = oneOf('--encoding', parsed.strings.encoding, encodings) ?? 'pcm16';
   const target = chooseTarget(parsed, around);
   const text = await readText(parsed, around);
@@ -68,19 +69,50 @@ async function speak(
   }
 }
 
-function readRequest({ strings, lists }: Parsed): Omit<CallInput<'speak'>, 'text'> {
+async function readRequest(
+  { strings, lists }: Parsed,
+  around: Surroundings,
+): Promise<Omit<CallInput<'speak'>, 'text'>> {
+  const { engine, model, voice, language, instruct } = strings;
   const speed = positiveNumber('--speed', strings.speed);
   const pitch = positiveNumber('--pitch', strings.pitch);
   const seed = wholeNumber('--seed', strings.seed, 0, 2 ** 32 - 1);
+  const said = { engine, model, voice, language, instruct, speed, pitch, seed };
+  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  const reference = await readReference(strings, around);
   return {
     source: 'cli',
     settings: Object.fromEntries((lists.setting ?? []).map(readSetting)),
-    ...(strings.engine === undefined ? {} : { engine: strings.engine }),
-    ...(strings.voice === undefined ? {} : { voice: strings.voice }),
-    ...(speed === undefined ? {} : { speed }),
-    ...(pitch === undefined ? {} : { pitch }),
-    ...(seed === undefined ? {} : { seed }),
+    parameters: Object.fromEntries((lists.set ?? []).map(readParameter)),
+    ...given,
+    ...(reference === null ? {} : { reference }),
   };
+}
+
+async function readReference(
+  strings: Parsed['strings'],
+  around: Surroundings,
+): Promise<CallInput<'speak'>['reference'] | null> {
+  const { reference: path, 'reference-text': text } = strings;
+  if (path === undefined) {
+    if (text === undefined) return null;
+    throw new CommandError('invalid_request', 'referenceTextAlone');
+  }
+  const audio = await readAudio(path, around);
+  return { audio, ...(text === undefined ? {} : { text }) };
+}
+
+/** `key=value`: a number, true, false, or the text as it stands. */
+function readParameter(assignment: string): [string, number | boolean | string] {
+  const equals = assignment.indexOf('=');
+  if (equals < 1) {
+    throw new CommandError('invalid_request', 'parameterNeedsEquals', { value: clip(assignment) });
+  }
+  const key = assignment.slice(0, equals).trim();
+  const text = assignment.slice(equals + 1).trim();
+  if (text === 'true' || text === 'false') return [key, text === 'true'];
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+  return [key, Number.isFinite(number) ? number : text];
 }
 
 /** `key=value`: the value is JSON where that fits the setting, else the text as it stands. */
@@ -137,7 +169,7 @@ async function report(
   around: Surroundings,
 ): Promise<void> {
   if (around.json) {
-    const { seconds, sample_rate, seed, rtf, engine, voice, applied, meta } = result;
+    const { seconds, sample_rate, seed, rtf, engine, model, voice, applied, meta } = result;
     await printJson(around, {
       file: target.file,
       seconds,
@@ -145,6 +177,7 @@ async function report(
       seed,
       rtf,
       engine,
+      model,
       voice,
       applied,
       meta,

@@ -1,6 +1,7 @@
 export * from './calls.ts';
 export * from './doctor.ts';
 export * from './errors.ts';
+export * from './models.ts';
 export * from './runtime.ts';
 export * from './said.ts';
 export * from './security.ts';
@@ -8,5 +9,6 @@ export * from './settings.ts';
 export * from './speech.ts';
 export * from './timeline.ts';
 export * from './verify.ts';
+export * from './voices.ts';
 export * from './what-if.ts';
 export * from './wire.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { speakerSchema, speechModelSchema } from './models.ts';
 import { saidSchema } from './said.ts';
 import { jobSchema, partialSchema } from './speech.ts';
 
@@ -85,14 +86,24 @@ export const runtimeSnapshotSchema = z.object({
 });
 export type RuntimeSnapshot = z.infer<typeof runtimeSnapshotSchema>;
 
+/** Parameters that stand in the speak request itself; every other one stands in its `parameters`. */
+export const requestParameters = ['speed', 'pitch', 'seed', 'voice'] as const;
+
 export const parameterSchema = z.object({
-  /** Key in the speak request. */
-  key: z.enum(['speed', 'pitch', 'seed', 'voice']),
+  key: z.string(),
+  /** One sentence for the parameters that only this engine has. */
+  description: z.string().optional(),
   minimum: z.number().optional(),
   maximum: z.number().optional(),
   step: z.number().optional(),
-  default: z.union([z.number(), z.string(), z.null()]),
+  /** Whole numbers only. */
+  integer: z.boolean().optional(),
+  /** The texts that it takes. */
+  choices: z.array(z.string()).optional(),
+  /** Its kind (number, boolean, text) is the kind of every value. */
+  default: z.union([z.number(), z.boolean(), z.string(), z.null()]),
 });
+export type EngineParameter = z.infer<typeof parameterSchema>;
 
 export const engineInfoSchema = z.object({
   id: z.string(),
@@ -100,11 +111,12 @@ export const engineInfoSchema = z.object({
   description: z.string(),
   licence: z.string(),
   sample_rate: z.number().int(),
-  /** BCP 47 tags of what it can speak. */
+  /** BCP 47 tags of what its models can speak. */
   languages: z.array(z.string()),
-  voices: z.array(
-    z.object({ id: z.string(), name: z.string(), language: z.string(), description: z.string() }),
-  ),
+  /** Speakers of all its models. */
+  voices: z.array(speakerSchema),
+  /** Models that can speak now, the default first; an engine without one is not listed. */
+  models: z.array(speechModelSchema),
   parameters: z.array(parameterSchema),
   size_bytes: bytes,
   built_in: z.boolean(),

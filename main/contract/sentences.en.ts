@@ -47,6 +47,17 @@ export const sentencesEn = {
   text_surrogates: 'Halves of character pairs (lone surrogates) in the text were removed: {count}.',
   text_undecodable: 'Characters that could not be decoded were skipped: {count}.',
   text_skipped: '{voice} skipped characters that it cannot speak ({scripts}): {count}.',
+  // About reference audio.
+  reference_quiet: 'The reference audio is quiet: its speech is at {level} dBFS. Louder is cloned better.',
+  reference_clipped:
+    'The reference audio is clipped: {share}% of it is at full scale, which the clone will copy.',
+  reference_pauses: 'Only {seconds} of the reference audio hold sound; the rest is silent.',
+  reference_rate:
+    'The reference audio has {rate} samples per second, so that it holds no sound above {top} Hz; the clone will sound dull.',
+  reference_channels:
+    'The channels of the reference audio cancel each other, so that only channel {channel} was used.',
+  reference_level: 'The reference audio goes beyond full scale (by {level} dB) and was made quieter.',
+  reference_repaired: 'The reference audio was repaired as it was read: {reason}',
   /** What an engine or the log says in its own words. */
   note: '{text}',
   // Why a device is used or not.

@@ -2,14 +2,39 @@ import { z } from 'zod';
 import { errorSchema } from './errors.ts';
 import { saidSchema } from './said.ts';
 import { settingsPatchSchema } from './settings.ts';
+import { audioBytesSchema, maxTranscriptLength } from './voices.ts';
 
 /** Longest text of one request, in UTF-16 units: far above any use, and a bound on what one message may carry. */
 export const maxTextLength = 2_000_000;
 
+/** Longest instruction that a request carries; models have lower limits of their own. */
+const maxInstructLength = 10_000;
+
+export const parameterValueSchema = z.union([z.number(), z.boolean(), z.string().max(1000)]);
+export type ParameterValue = z.infer<typeof parameterValueSchema>;
+
 export const speakRequestSchema = z.strictObject({
   text: z.string().max(maxTextLength),
-  engine: z.string().default('mini'),
+  /** Default: the engine of `model`, else the built-in one. */
+  engine: z.string().optional(),
+  /** Id of an installed model, such as `qwen3-tts:0.6b-custom-voice`. Default: the engine's first that can do it. */
+  model: z.string().optional(),
+  /** A speaker of the model, or a saved voice by id or name (`saved:NAME` where both have the name). */
   voice: z.string().optional(),
+  /** `auto`, a BCP 47 tag or the English name of a language. Default: as the voice or the model decides. */
+  language: z.string().max(100).optional(),
+  /** How to speak, or for voice design who speaks, in words. */
+  instruct: z.string().max(maxInstructLength).optional(),
+  /** Audio whose voice is cloned, for this request alone. */
+  reference: z
+    .strictObject({
+      audio: audioBytesSchema,
+      /** What is said in it, word by word. */
+      text: z.string().max(maxTranscriptLength).optional(),
+    })
+    .optional(),
+  /** The engine's own parameters, such as `temperature`; the keys are those of `EngineInfo.parameters`. */
+  parameters: z.record(z.string(), parameterValueSchema).default({}),
   /** Random when absent; the one used is in the result. */
   seed: z
     .number()
@@ -69,6 +94,8 @@ export const speakResultSchema = z.object({
   /** Compute seconds / audio seconds. */
   rtf: z.number(),
   engine: z.string(),
+  model: z.string(),
+  /** Id of the speaker or of the saved voice; empty for a reference of this request alone and for a designed voice. */
   voice: z.string(),
   /** Parameters that were in force, defaults and retries included. */
   applied: z.record(z.string(), z.unknown()),
@@ -113,6 +140,7 @@ export type AudioChunkEvent = z.infer<typeof audioChunkSchema>;
 export const jobSchema = z.object({
   job_id: z.string(),
   engine: z.string(),
+  model: z.string(),
   voice: z.string().nullable(),
   text_preview: z.string(),
   source: z.enum(['app', 'cli', 'http', 'test']),

@@ -1,13 +1,44 @@
 import type { Addon } from '../../native/addon.ts';
-import type { EngineInfo } from '../contract/runtime.ts';
-import type { SpeakRequest } from '../contract/speech.ts';
+import type { EngineParameter } from '../contract/runtime.ts';
+import type { ParameterValue, SpeakRequest } from '../contract/speech.ts';
+import type { ModelFolder } from '../models/model-folder.ts';
+import type { CatalogModel, InstalledModel, Recognition } from '../models/types.ts';
 import type { ModelSource } from '../runtime/loaded-models.ts';
 import type { StageContext } from '../runtime/types.ts';
+import type { VoicePrompts } from '../voices/voice-prompts.ts';
 
-/** What an engine is asked to speak: nothing is left to decide. */
+/**
+ * What an engine is asked to speak: nothing is left to decide, and all of it was checked against the model's
+ * abilities (`main/host/speech-request.ts`).
+ */
 export interface SpeakTask extends Pick<SpeakRequest, 'text' | 'speed' | 'pitch'> {
+  /** Id of the model: the one that was loaded. */
+  model: string;
+  /** Id of a speaker of the model; empty where the voice comes from `reference` or from `instruct`. */
   voice: string;
   seed: number;
+  /** A tag of the model's `languages`; `auto` only where it finds the language itself. */
+  language: string;
+  /** Null: none. Never blank; present where the model requires it. */
+  instruct: string | null;
+  /** The voice to clone; present exactly where the model's only mode is `clone`, or the request asked for it. */
+  reference: Reference | null;
+  /** A value for every parameter of the engine beside speed, pitch, seed and voice; defaults are filled in. */
+  parameters: Readonly<Record<string, ParameterValue>>;
+}
+
+/** Reference audio, of usable length, loudness and level. */
+export interface Reference {
+  /** Mono (mean of the channels), -1..1, at `sampleRate`. */
+  samples: Float32Array;
+  /** As the file has it: resample where the network wants another rate. */
+  sampleRate: number;
+  /** What is said in it; null where it is not known. */
+  text: string | null;
+  /** Of samples, rate and text (SHA-256, hexadecimal): the key under which `voicePrompts` keeps what is made of it. */
+  hash: string;
+  /** The saved voice that it belongs to; null for one request's own. */
+  voice: string | null;
 }
 
 /** One piece of audio; pieces follow each other without gap or overlap. */
@@ -49,13 +80,37 @@ export interface TinyModel {
   task: SpeakTask;
 }
 
-/** An engine as the catalog knows it, loaded or not. */
+/** What the studio gives to engines. */
+export interface EngineServices {
+  addon: Addon;
+  /** Prepared prompts of references, kept per voice and model. */
+  voicePrompts: VoicePrompts;
+}
+
+/** What is the same for all models of an engine. */
+export interface EngineDescription {
+  name: string;
+  description: string;
+  licence: string;
+  /** Also those of `SpeakTask.parameters`: their range and default are checked and filled in before a task is made. */
+  parameters: EngineParameter[];
+}
+
+/** An engine as the studio knows it, loaded or not. */
 export interface EngineDefinition {
   readonly id: string;
-  /** Cheap: reads no weights. */
-  info(): EngineInfo;
-  /** The model that speaks a voice; hand it to `RuntimeService.acquire`. */
-  model(addon: Addon, voice: string): ModelSource<Engine>;
+  readonly description: EngineDescription;
+  /** Models that are part of the installation; cheap, reads no weights. */
+  builtIn(): InstalledModel[];
+  /** Models that can be had elsewhere. */
+  readonly catalog: readonly CatalogModel[];
+  /**
+   * Looks at a folder's configuration; null where it is not one of this engine's. Reads no weights. What is missing or
+   * wrong goes to `problems`, not to an exception. Absent: the engine takes no folders.
+   */
+  recognise?(folder: ModelFolder): Promise<Recognition | null>;
+  /** How that model is loaded; hand it to `RuntimeService.acquire`. Its id is the model's id. */
+  model(services: EngineServices, model: InstalledModel): ModelSource<Engine>;
   /**
    * Models with which the streaming test (`streaming.test.ts`) runs this engine on any machine, by the code that real
    * weights take: at least one, without a download. Random weights in the checkpoint's real layout, one model per way of
@@ -64,5 +119,5 @@ export interface EngineDefinition {
    *
    * @param folder an empty folder to write checkpoints to; the caller removes it.
    */
-  tiny(addon: Addon, folder: string): Promise<TinyModel[]>;
+  tiny(services: EngineServices, folder: string): Promise<TinyModel[]>;
 }

@@ -2,18 +2,24 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { engineInfoSchema } from '../contract/runtime.ts';
+import { engineInfo } from './describe.ts';
 import { builtInVoiceFolder } from './mini/voice-folder.ts';
 import { engines, findEngine } from './registry.ts';
 
 test('every engine describes itself as the contract says, under its own id', () => {
   expect(engines.map(({ id }) => id)).toContain('mini');
   for (const engine of engines) {
-    const info = engine.info();
+    const info = engineInfo(engine, engine.builtIn());
     expect(engineInfoSchema.parse(info)).toEqual(info);
     expect(info.id).toBe(engine.id);
-    expect(info.voices.length).toBeGreaterThan(0);
-    const defaults = info.parameters.find(({ key }) => key === 'voice');
-    expect(info.voices.map(({ id }) => id)).toContain(defaults?.default);
+    const keys = info.parameters.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const { id, engine: owner } of [...engine.builtIn(), ...engine.catalog]) {
+      expect(owner).toBe(engine.id);
+      expect(id.split(':', 1)[0]).toBe(engine.id);
+    }
+    const usual = info.parameters.find(({ key }) => key === 'voice')?.default;
+    if (info.voices.length > 0) expect(info.voices.map(({ id }) => id)).toContain(usual);
   }
 });
 
@@ -22,7 +28,9 @@ test('the built-in voice is there, with the size that is shown and the notices i
   const sizes = ['acoustic.safetensors', 'vocoder.safetensors'].map(
     (file) => statSync(path.join(folder, file)).size,
   );
-  expect(findEngine('mini').info().size_bytes).toBe(sizes[0]! + sizes[1]!);
+  const info = engineInfo(findEngine('mini'), findEngine('mini').builtIn());
+  expect(info).toMatchObject({ size_bytes: sizes[0]! + sizes[1]!, built_in: true });
+  expect(info.models).toMatchObject([{ id: 'mini', size_bytes: info.size_bytes, modes: ['speakers'] }]);
   expect(existsSync(path.join(folder, 'NOTICE'))).toBe(true);
 });
 

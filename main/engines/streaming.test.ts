@@ -9,20 +9,25 @@ import { voiced } from '../host/voiced.ts';
 import { addon, vulkanName } from '../nn/testing/devices.ts';
 import type { VerifySubject } from '../runtime/verify/speak-once.ts';
 import { verifySubject } from '../runtime/verify/verify.ts';
+import { noVoicePrompts } from '../voices/voice-prompts.ts';
 import type { EngineDefinition, TinyModel } from './engine.ts';
 import { engines } from './registry.ts';
+import { exampleEngine } from './testing/example/index.ts';
 
 /**
  * Every engine of the studio by itself: a new one is tested from the moment it is registered. Its tiny models speak in
  * every way that memory can be managed, and no sample may change: all streamed, halfway, whole, and with memory that
- * runs out in each stage, on simulated devices; placed and streamed on Vulkan.
+ * runs out in each stage, on simulated devices; placed and streamed on Vulkan. The example is the engine of
+ * docs/writing-engines.md.
  */
-describe.each(engines.map((engine) => [engine.id, engine] as const))('%s', (_, engine) => {
+const registered = [...engines, exampleEngine()];
+
+describe.each(registered.map((engine) => [engine.id, engine] as const))('%s', (_, engine) => {
   let folder = '';
   let models: TinyModel[] = [];
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'mizuoto-tiny-'));
-    models = await engine.tiny(addon, folder);
+    models = await engine.tiny({ addon, voicePrompts: noVoicePrompts }, folder);
     process.env.MIZUOTO_POISON_SLOTS = '1';
   });
   afterAll(() => {

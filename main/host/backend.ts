@@ -8,15 +8,19 @@ import type {
   Said,
   SelfTest,
   Settings,
-  SpeakRequest,
   VerifyRun,
 } from '../contract/index.ts';
+import type { SpeakTask } from '../engines/engine.ts';
+import type { InstalledModel } from '../models/types.ts';
 
-/** One request with nothing left to decide: voice and seed are chosen, settings merged and checked. */
-export interface SpeechTask extends Omit<SpeakRequest, 'settings' | 'source'> {
-  voice: string;
-  seed: number;
+/** One request with nothing left to decide: model, voice and seed are chosen, settings merged and checked. */
+export interface SpeechTask extends SpeakTask {
+  engine: string;
+  /** Samples per second of what the model speaks. */
+  sampleRate: number;
   settings: Settings;
+  /** What was noticed before it was queued. */
+  warnings: Said[];
 }
 
 export interface SpokenChunk {
@@ -80,7 +84,10 @@ export type RuntimeView = Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'>;
  */
 export interface SpeechBackend {
   readonly ggmlVersion: string;
+  /** Engines with the models that can speak now. */
   engines(): EngineInfo[];
+  /** Called with the models whose files are on this computer, before any other call and whenever they change. */
+  useModels(models: readonly InstalledModel[]): void;
   queueFor(engine: string, settings: Settings): DeviceQueue;
   /** Ends early, by an error with code `cancelled` or by itself, once the signal is aborted. */
   speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void>;

@@ -44,7 +44,7 @@ describe('a client of the host', () => {
       studio.call('engines.list', {}),
     ]);
     expect(info.pid).toBe(process.pid);
-    expect(engines.engines.map(({ id }) => id)).toEqual(['tone', 'hum']);
+    expect(engines.engines.map(({ id }) => id)).toEqual(['tone', 'hum', 'echo']);
     await expect(studio.call('jobs.get', { job_id: 'none' })).rejects.toMatchObject({
       name: 'StudioError',
       code: 'job_not_found',

@@ -18,12 +18,9 @@ const addon = loadAddon();
 
 /** The built-in voice, reading `0`, `1`, `2` as its golden sentences: apart from how words are pronounced. */
 function goldenMini(change: (engine: Engine) => Engine = (engine) => engine): EngineDefinition {
-  const { info, tiny } = miniEngine();
   const source = { id: 'mini', engine: 'mini', name: 'Mini' };
   return {
-    id: 'mini',
-    info,
-    tiny,
+    ...miniEngine(),
     model: () => ({
       ...source,
       load: async (context) => {

@@ -6,13 +6,15 @@ import {
   type EngineInfo,
   type SelfTest,
   type Settings,
-  StudioError,
   type VerifyRun,
 } from '../contract/index.ts';
-import type { Engine, EngineDefinition } from '../engines/engine.ts';
+import { engineInfo } from '../engines/describe.ts';
+import type { Engine, EngineDefinition, EngineServices } from '../engines/engine.ts';
+import type { InstalledModel } from '../models/types.ts';
 import { chooseDevice } from '../runtime/device-service.ts';
 import { type ModelSource, RuntimeService } from '../runtime/index.ts';
 import { failedSelfTest, selfTest } from '../runtime/verify/self-test.ts';
+import { noVoicePrompts, type VoicePrompts } from '../voices/voice-prompts.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -27,6 +29,7 @@ import type {
 import { toErrorBody } from './failures.ts';
 import type { StartDeviceProcess } from './isolated/device-task.ts';
 import { runDeviceTask } from './isolated/run-task.ts';
+import { unknownModel } from './speech-model.ts';
 import { verifyEngines } from './verify-engines.ts';
 import { voiced } from './voiced.ts';
 
@@ -34,6 +37,8 @@ import { voiced } from './voiced.ts';
 export class EngineBackend implements SpeechBackend {
   readonly ggmlVersion: string;
   readonly #addon: Addon;
+  readonly #services: EngineServices;
+  #installed: readonly InstalledModel[] = [];
   readonly #closing = new AbortController();
   /** One verification at a time: each measures, and each takes the memory that it needs. */
   #verifying: Promise<unknown> = Promise.resolve();
@@ -43,13 +48,20 @@ export class EngineBackend implements SpeechBackend {
     private readonly definitions: readonly EngineDefinition[],
     /** Where graphics devices are tested, so that a driver's crash ends nothing else; absent: in this process. */
     private readonly startProcess?: StartDeviceProcess,
+    voicePrompts: VoicePrompts = noVoicePrompts,
   ) {
     this.#addon = runtime.addon;
+    this.#services = { addon: runtime.addon, voicePrompts };
     this.ggmlVersion = runtime.addon.versions.ggml;
   }
 
   engines(): EngineInfo[] {
-    return this.definitions.map((definition) => definition.info());
+    const infos = this.definitions.map((definition) => engineInfo(definition, this.#modelsOf(definition)));
+    return infos.filter(({ models }) => models.length > 0);
+  }
+
+  useModels(models: readonly InstalledModel[]): void {
+    this.#installed = models;
   }
 
   queueFor(_engine: string, settings: Settings): DeviceQueue {
@@ -63,7 +75,7 @@ export class EngineBackend implements SpeechBackend {
     const { signal } = context;
     try {
       const book = await this.runtime.deviceFor(task.settings);
-      const lease = await this.runtime.acquire(this.#model(task.engine, task.voice), book, signal);
+      const lease = await this.runtime.acquire(this.#source(task.model), book, signal);
       try {
         const request = this.runtime.startRequest({
           id: randomUUID(),
@@ -72,9 +84,15 @@ export class EngineBackend implements SpeechBackend {
           signal,
           onProgress: (progress) => context.progress(progress),
         });
-        Object.assign(request.applied, { speed: task.speed, pitch: task.pitch });
-        const { text: said, voice, seed, speed, pitch } = task;
-        const wanted = { text: said, voice, seed, speed, pitch };
+        const {
+          engine: _engine,
+          sampleRate: _rate,
+          settings: _settings,
+          warnings: _warnings,
+          ...wanted
+        } = task;
+        const { speed, pitch, language, parameters } = task;
+        Object.assign(request.applied, { speed, pitch, language, ...parameters });
         for await (const { samples, text } of voiced(lease, wanted, request)) yield { samples, text };
         return { applied: request.applied, memory: request.report(), warnings: request.warnings };
       } finally {
@@ -91,13 +109,20 @@ export class EngineBackend implements SpeechBackend {
     onRun: (run: VerifyRun) => void,
   ): Promise<VerifyRun[]> {
     const definitions = this.definitions.filter(({ id }) => engines.includes(id));
+    const models = new Map(
+      definitions.flatMap((definition) =>
+        this.#modelsOf(definition)
+          .slice(0, 1)
+          .map((model) => [definition.id, model]),
+      ),
+    );
     const begin = async (): Promise<VerifyRun[]> => {
       // The models of a verification are its own: what nobody uses makes room for them.
       await this.runtime.releaseAfterOom();
       const signal = this.#closing.signal;
       const { startProcess } = this;
       const elsewhere = startProcess === undefined ? {} : { startProcess };
-      const about = { addon: this.#addon, definitions, settings, asked, text, signal, onRun };
+      const about = { addon: this.#addon, definitions, models, settings, asked, text, signal, onRun };
       return verifyEngines({ ...about, ...elsewhere });
     };
     const result = this.#verifying.then(begin, begin);
@@ -114,16 +139,21 @@ export class EngineBackend implements SpeechBackend {
     };
     const trials: EngineTrial[] = [];
     for (const definition of this.definitions) {
-      const info = definition.info();
-      if (!info.built_in) continue;
+      const model = definition.builtIn()[0];
+      if (!model) continue;
       const start = performance.now();
-      const trial = { engine: info.id, name: info.name, bytes: info.size_bytes };
+      const trial = { engine: model.engine, name: model.name, bytes: model.sizeBytes };
       try {
         // A runtime of its own: a model that is loaded already would prove nothing, and must not move.
         const own = await RuntimeService.open({ addon: this.#addon, settings, cacheFolder: null });
         try {
-          const source = definition.model(this.#addon, info.voices[0]?.id ?? '');
-          (await own.acquire(source, await own.deviceFor(), this.#closing.signal)).release();
+          (
+            await own.acquire(
+              definition.model(this.#services, model),
+              await own.deviceFor(),
+              this.#closing.signal,
+            )
+          ).release();
         } finally {
           await own.close();
         }
@@ -185,7 +215,7 @@ export class EngineBackend implements SpeechBackend {
 
   async load(model: string): Promise<void> {
     const book = await this.runtime.deviceFor();
-    const lease = await this.runtime.acquire(this.#modelById(model), book);
+    const lease = await this.runtime.acquire(this.#source(model), book);
     lease.release();
   }
 
@@ -194,7 +224,7 @@ export class EngineBackend implements SpeechBackend {
   }
 
   async pin(model: string, pinned: boolean): Promise<void> {
-    this.#modelById(model);
+    this.#source(model);
     await this.runtime.pin(model, pinned);
   }
 
@@ -208,29 +238,20 @@ export class EngineBackend implements SpeechBackend {
     await this.runtime.close();
   }
 
-  #model(engine: string, voice: string): ModelSource<Engine> {
-    const definition = this.definitions.find(({ id }) => id === engine);
-    if (!definition) throw new StudioError('unknown_engine', `There is no engine named "${engine}".`);
-    return definition.model(this.#addon, voice);
+  #modelsOf(definition: EngineDefinition): InstalledModel[] {
+    return [...definition.builtIn(), ...this.#installed.filter(({ engine }) => engine === definition.id)];
   }
 
-  /** The model of that id among those that the engines' voices need. */
-  #modelById(id: string): ModelSource<Engine> {
+  /** @throws StudioError `unknown_model` */
+  #source(id: string): ModelSource<Engine> {
     const known: string[] = [];
     for (const definition of this.definitions) {
-      for (const voice of definition.info().voices) {
-        const source = definition.model(this.#addon, voice.id);
-        if (source.id === id) return source;
-        if (!known.includes(source.id)) known.push(source.id);
+      for (const model of this.#modelsOf(definition)) {
+        if (model.id === id) return definition.model(this.#services, model);
+        known.push(model.id);
       }
     }
-    throw new StudioError(
-      'invalid_request',
-      `There is no model "${id.slice(0, 60)}". There is: ${known.join(', ')}.`,
-      {
-        params: { call: 'models', field: 'model', model: id.slice(0, 60), known: known.join(', ') },
-      },
-    );
+    throw unknownModel(id, known);
   }
 }
 

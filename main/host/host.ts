@@ -18,7 +18,8 @@ import { diagnose } from './doctor/doctor.ts';
 import { badRequest, toErrorBody } from './failures.ts';
 import { type Emit, JobQueue } from './job-queue.ts';
 import type { HostOptions } from './protocol.ts';
-import { resolveSpeech, resolveVerify } from './speech-request.ts';
+import { checkedReference } from './references.ts';
+import { resolveSpeech, resolveVerify, type SpeechWorld } from './speech-request.ts';
 import { Throttle } from './throttle.ts';
 
 export type Handlers = { [N in CallName]: (request: CallRequest<N>) => Promise<CallResponse<N>> };
@@ -136,6 +137,22 @@ export class Host {
     };
   }
 
+  /** What a request can refer to now. */
+  #world(backend: SpeechBackend): SpeechWorld {
+    return {
+      engines: backend.engines(),
+      voices: [],
+      catalog: [],
+      settings: this.settings.get(),
+      references: {
+        read: (audio, text, limits) => checkedReference(audio, { text, voice: null }, limits),
+        saved: () => {
+          throw new Error('No voice is saved.');
+        },
+      },
+    };
+  }
+
   #table(): Handlers {
     return {
       'host.info': async () => {
@@ -150,7 +167,7 @@ export class Host {
       'engines.list': async () => ({ engines: (await this.#open()).backend.engines() }),
       speak: async (request) => {
         const { backend, jobs } = await this.#open();
-        const task = resolveSpeech(request, backend.engines(), this.settings.get());
+        const task = await resolveSpeech(request, this.#world(backend));
         return { job_id: jobs.submit(task, request.source).id };
       },
       'jobs.list': async () => ({ jobs: (await this.#open()).jobs.list().map((job) => job.record()) }),
@@ -206,7 +223,7 @@ export class Host {
       },
       'verify.run': async (request) => {
         const { backend } = await this.#open();
-        const task = resolveVerify(request, backend.engines(), this.settings.get());
+        const task = resolveVerify(request, this.#world(backend), this.settings.get());
         const runs = await backend.verify(task, (run) => this.emit('verify.run', run));
         return { ok: runs.every(({ ok }) => ok), runs };
       },

@@ -35,12 +35,11 @@ export class JobQueue {
       throw new StudioError('host_unreachable', 'The studio is closing; nothing new is started.');
     const { backend, audioFolder } = this.options;
     const queue: DeviceQueue = backend.queueFor(task.engine, task.settings);
-    const rate = this.#sampleRate(task.engine);
     const job = new Job(
       task,
       source,
       queue.id,
-      audioFolder === null ? null : new JobAudio(rate, audioFolder),
+      audioFolder === null ? null : new JobAudio(task.sampleRate, audioFolder),
     );
     this.#slots.set(queue.id, queue.slots);
     this.#jobs.set(job.id, job);
@@ -85,10 +84,6 @@ export class JobQueue {
     await Promise.all(this.list().map((job) => job.audio?.dispose()));
   }
 
-  #sampleRate(engine: string): number {
-    return this.options.backend.engines().find(({ id }) => id === engine)!.sample_rate;
-  }
-
   #pump(): void {
     const busy = new Map<string, number>();
     for (const job of this.#running.keys()) busy.set(job.queue, (busy.get(job.queue) ?? 0) + 1);
@@ -108,7 +103,7 @@ export class JobQueue {
   async #run(job: Job): Promise<void> {
     job.startedAt = Date.now();
     this.#setState(job, 'loading');
-    const meter = new SpeechMeter(this.#sampleRate(job.task.engine));
+    const meter = new SpeechMeter(job.task.sampleRate);
     try {
       const outcome = await this.#speak(job, meter);
       // A cancel that arrived with the last sample still is a cancel: the person saw "stopping".
@@ -250,7 +245,8 @@ class SpeechMeter {
       seed: task.seed,
       rtf: seconds > 0 ? computeSeconds / seconds : 0,
       engine: task.engine,
-      voice: task.voice,
+      model: task.model,
+      voice: task.reference?.voice ?? task.voice,
       applied: outcome.applied,
       meta: {
         memory: outcome.memory,
@@ -258,7 +254,7 @@ class SpeechMeter {
         first_audio_seconds: (this.#firstAudioMs ?? 0) / 1000,
         chunks: this.chunks,
       },
-      warnings: outcome.warnings,
+      warnings: [...task.warnings, ...outcome.warnings],
     };
   }
 }

@@ -74,7 +74,8 @@ export class Job {
     return {
       job_id: this.id,
       engine: this.task.engine,
-      voice: this.task.voice,
+      model: this.task.model,
+      voice: (this.task.reference?.voice ?? this.task.voice) || null,
       text_preview: this.preview,
       source: this.source,
       state: this.state,

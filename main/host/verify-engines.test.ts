@@ -8,7 +8,7 @@ import { verifyEngines } from './verify-engines.ts';
  * Real weights, where they are part of the installation: memory may be managed in any way and changes no sample. Every
  * engine of the registry is tested so with its tiny models, in `main/engines/streaming.test.ts`.
  */
-const builtIn = engines.filter((engine) => engine.info().built_in).map(({ id }) => id);
+const builtIn = engines.filter((engine) => engine.builtIn().length > 0).map(({ id }) => id);
 
 const verify = (engine: string, change: Partial<Settings>, text?: string) =>
   verifyEngines({
@@ -43,8 +43,8 @@ describe.each(builtIn)('%s', (engine) => {
   test.runIf(vulkanName !== null)(
     'Vulkan: placed and streamed weights give the same samples',
     async () => {
-      const info = engines.find(({ id }) => id === engine)!.info();
-      const word = info.languages.some((tag) => tag.startsWith('en')) ? 'No.' : undefined;
+      const model = engines.find(({ id }) => id === engine)!.builtIn()[0]!;
+      const word = model.abilities.languages.some((tag) => tag.startsWith('en')) ? 'No.' : undefined;
       const runs = await verify(engine, { 'compute.device': vulkanName! }, word);
       const onVulkan = runs.filter(({ device }) => device === vulkanName);
       expect(onVulkan.map(({ run }) => run)).toEqual(['resident', 'streamed']);

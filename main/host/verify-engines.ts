@@ -130,9 +130,13 @@ export async function* verifyOnDevice(
 function builtInModel({ id, builtIn }: EngineDefinition): InstalledModel {
   const model = builtIn()[0];
   if (model) return model;
-  throw new StudioError('model_not_installed', `No model of the engine "${id}" is installed. See "mizuoto models".`, {
-    params: { model: id, engine: id },
-  });
+  throw new StudioError(
+    'model_not_installed',
+    `No model of the engine "${id}" is installed. See "mizuoto models".`,
+    {
+      params: { model: id, engine: id },
+    },
+  );
 }
 
 function subjectOf(

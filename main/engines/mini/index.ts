@@ -1,70 +1,106 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import type { Addon } from '../../../native/addon.ts';
+import type { ModelAbilities } from '../../contract/models.ts';
+import type { InstalledModel } from '../../models/types.ts';
 import type { ModelSource } from '../../runtime/loaded-models.ts';
-import type { EngineDefinition } from '../engine.ts';
+import type { EngineDefinition, EngineServices } from '../engine.ts';
+import { plainTask } from '../plain-task.ts';
 import { loadMini } from './load.ts';
 import { bounds } from './parameters.ts';
 import type { MiniEngine } from './speak.ts';
 import { builtInVoiceFolder } from './voice-folder.ts';
 
+const files = ['config.json', 'acoustic.safetensors', 'vocoder.safetensors'];
+
+const abilities: ModelAbilities = {
+  modes: ['speakers'],
+  instruct: 'none',
+  reference_text: 'none',
+  languages: ['en-US'],
+  auto_language: false,
+  speakers: [
+    {
+      id: 'mini',
+      name: 'Mini',
+      language: 'en-US',
+      description: 'A woman, American English, calm and clear.',
+    },
+  ],
+  limits: { text_characters: null, instruct_characters: 0, reference_seconds: null },
+};
+
 /** The built-in engine: one English voice whose weights are part of the installation. */
 export function miniEngine(): EngineDefinition {
   return {
     id: 'mini',
-    info: () => ({
-      id: 'mini',
+    description: {
       name: 'Mizuoto Mini',
       description:
         'The built-in English voice: always there, needs no download and a few megabytes of memory.',
       licence: 'Apache-2.0; see NOTICE for the voice it was trained on',
-      sample_rate: 24_000,
-      languages: ['en-US'],
-      voices: [
-        {
-          id: 'mini',
-          name: 'Mini',
-          language: 'en-US',
-          description: 'A woman, American English, calm and clear.',
-        },
-      ],
       parameters: [
         { key: 'voice', default: 'mini' },
         { key: 'speed', ...bounds.speed, step: 0.05, default: 1 },
         { key: 'pitch', ...bounds.pitch, step: 0.05, default: 1 },
         { key: 'seed', minimum: 0, maximum: 2 ** 32 - 1, step: 1, default: null },
       ],
-      size_bytes: sizeBytes(),
-      built_in: true,
-    }),
+    },
+    builtIn: () => [installed()],
+    catalog: [],
     model,
     // The voice itself is small.
-    tiny: async (addon) => [
+    tiny: async (services) => [
       {
         name: 'English text',
-        model: model(addon),
-        task: { text: 'No.', voice: 'mini', seed: 1, speed: 1, pitch: 1 },
+        model: model(services, installed()),
+        task: plainTask(installed(), [], 'No.'),
       },
     ],
   };
 }
 
-function model(addon: Addon): ModelSource<MiniEngine> {
+function model(
+  { addon }: Pick<EngineServices, 'addon'>,
+  { folder }: InstalledModel,
+): ModelSource<MiniEngine> {
   return {
     id: 'mini',
     engine: 'mini',
     name: 'Mizuoto Mini',
-    load: (context) => loadMini({ addon, folder: builtInVoiceFolder() }, context),
+    // Where the voice is missing, its folder says so here, not in lists.
+    load: async (context) => loadMini({ addon, folder: folder || builtInVoiceFolder() }, context),
   };
 }
 
-/** Bytes of the checkpoints; 0 where the voice is missing, which loading will say. */
-function sizeBytes(): number {
+function installed(): InstalledModel {
+  const folder = voiceFolder();
+  return {
+    id: 'mini',
+    engine: 'mini',
+    variant: 'mini',
+    name: 'Mizuoto Mini',
+    folder,
+    sampleRate: 24_000,
+    abilities,
+    files,
+    sizeBytes: checkpointBytes(folder),
+    version: 'built in',
+    builtIn: true,
+  };
+}
+
+/** Empty where the voice is missing. */
+function voiceFolder(): string {
   try {
-    const folder = builtInVoiceFolder();
-    const files = ['acoustic.safetensors', 'vocoder.safetensors'];
-    return files.reduce((bytes, file) => bytes + statSync(path.join(folder, file)).size, 0);
+    return builtInVoiceFolder();
   } catch {
-    return 0;
+    return '';
   }
+}
+
+function checkpointBytes(folder: string): number {
+  const sizes = files
+    .filter((file) => file.endsWith('.safetensors'))
+    .map((file) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.size ?? 0);
+  return sizes.reduce((bytes, size) => bytes + size, 0);
 }

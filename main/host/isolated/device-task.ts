@@ -1,6 +1,7 @@
 import type { SelfTest } from '../../contract/doctor.ts';
 import type { ErrorBody } from '../../contract/errors.ts';
 import type { Settings, VerifyRun } from '../../contract/index.ts';
+import type { InstalledModel } from '../../models/types.ts';
 
 /** What a process of its own does with a graphics driver, so that a crash of the driver ends that process alone. */
 export type DeviceTask =
@@ -10,6 +11,7 @@ export type DeviceTask =
   | {
       kind: 'verify';
       engine: string;
+      model: InstalledModel;
       device: string;
       settings: Settings;
       asked: string[];

@@ -9,6 +9,7 @@ import type {
   VerifyRun,
 } from '../../contract/index.ts';
 import { StudioError, say } from '../../contract/index.ts';
+import { engineInfo } from '../../engines/describe.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -20,6 +21,7 @@ import type {
   SpokenChunk,
   VerifyTask,
 } from '../backend.ts';
+import { echoDescription, echoModels, heard, toneModel } from './echo-engine.ts';
 
 const sampleRate = 16_000;
 const sizeBytes = 4 * 1024 * 1024;
@@ -97,7 +99,7 @@ export class ToneBackend implements SpeechBackend {
   settings: Settings | null = null;
 
   engines(): EngineInfo[] {
-    const voices = Object.entries(toneVoices).map(([id, description]) => ({
+    const speakers = Object.entries(toneVoices).map(([id, description]) => ({
       id,
       name: id,
       language: 'en',
@@ -109,32 +111,16 @@ export class ToneBackend implements SpeechBackend {
       { key: 'seed', minimum: 0, maximum: 2 ** 32 - 1, step: 1, default: null },
       { key: 'voice', default: 'tone' },
     ];
-    const common = {
-      licence: 'Apache-2.0',
-      sample_rate: sampleRate,
-      languages: ['en'],
-      voices,
-      built_in: true,
-    };
+    const tone = { name: 'Tone', description: 'A tone per sentence.', licence: 'Apache-2.0', parameters };
+    const hum = { ...tone, name: 'Hum', description: 'A tone that cannot change.', parameters: [] };
     return [
-      {
-        id: 'tone',
-        name: 'Tone',
-        description: 'A tone per sentence.',
-        ...common,
-        parameters,
-        size_bytes: sizeBytes,
-      },
-      {
-        id: 'hum',
-        name: 'Hum',
-        description: 'A tone that cannot change.',
-        ...common,
-        parameters: [],
-        size_bytes: 0,
-      },
+      engineInfo({ id: 'tone', description: tone }, [toneModel('tone', { speakers }, sizeBytes)]),
+      engineInfo({ id: 'hum', description: hum }, [toneModel('hum', { speakers })]),
+      engineInfo({ id: 'echo', description: echoDescription }, echoModels(speakers.slice(0, 2))),
     ];
   }
+
+  useModels(): void {}
 
   queueFor(_engine: string, settings: Settings): DeviceQueue {
     const simulated = settings['compute.simulate_vram_mb'] !== null;
@@ -142,7 +128,7 @@ export class ToneBackend implements SpeechBackend {
   }
 
   async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
-    const voice = task.voice as ToneVoice;
+    const voice = (task.voice || 'tone') as ToneVoice;
     let total = 0;
     for (const _ of sentences(task.text)) total++;
     const progress = (state: 'loading' | 'running', stage: string | null, done: number) =>
@@ -175,7 +161,11 @@ export class ToneBackend implements SpeechBackend {
       this.#set({ state: 'idle', last_used_at: Date.now() });
     }
     return {
-      applied: { speed: task.speed, pitch: task.pitch },
+      applied: {
+        speed: task.speed,
+        pitch: task.pitch,
+        ...(task.engine === 'echo' ? heard(task) : {}),
+      },
       memory: { device: 'CPU', streamed_mb: 0, loaded_mb: 4, size_mb: 4, peak_mb: 4, partial: {} },
       warnings: [],
     };
@@ -202,7 +192,9 @@ export class ToneBackend implements SpeechBackend {
   /** `tone` is the same everywhere; `hum` differs at one sample on the simulated device. */
   async verify(task: VerifyTask, onRun: (run: VerifyRun) => void): Promise<VerifyRun[]> {
     if (task.text === 'stall') await sleep(600_000, undefined, { signal: this.#closing.signal });
-    const runs = task.engines.flatMap((engine) => [toneRun(engine, 'plain'), toneRun(engine, 'streamed')]);
+    const runs = task.engines
+      .filter((engine) => engine !== 'echo')
+      .flatMap((engine) => [toneRun(engine, 'plain'), toneRun(engine, 'streamed')]);
     for (const run of runs) onRun(run);
     return runs;
   }

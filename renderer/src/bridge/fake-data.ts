@@ -26,6 +26,24 @@ export const fakeEngine: EngineInfo = {
     { id: 'slt', name: 'Sora', language: 'en-US', description: 'A calm female voice' },
     { id: 'slt-low', name: 'Sora, lower', language: 'en-US', description: 'The same voice, deeper' },
   ],
+  models: [
+    {
+      id: 'mini',
+      name: 'Mizuoto mini',
+      sample_rate: 24000,
+      size_bytes: 8_900_000,
+      modes: ['speakers'],
+      instruct: 'none',
+      reference_text: 'none',
+      languages: ['en-US'],
+      auto_language: false,
+      speakers: [
+        { id: 'slt', name: 'Sora', language: 'en-US', description: 'A calm female voice' },
+        { id: 'slt-low', name: 'Sora, lower', language: 'en-US', description: 'The same voice, deeper' },
+      ],
+      limits: { text_characters: null, instruct_characters: 0, reference_seconds: null },
+    },
+  ],
   parameters: [
     { key: 'voice', default: 'slt' },
     { key: 'speed', minimum: 0.5, maximum: 2, step: 0.05, default: 1 },
@@ -221,6 +239,7 @@ export function fakeResult(patch: Partial<SpeakResult> = {}): SpeakResult {
     seed: 3_141_592_653,
     rtf: 0.024,
     engine: 'mini',
+    model: 'mini',
     voice: 'slt',
     applied: { speed: 1, pitch: 1 },
     meta: {
@@ -237,6 +256,7 @@ export function fakeResult(patch: Partial<SpeakResult> = {}): SpeakResult {
 export function fakeJob(patch: Partial<Job> = {}): Job {
   return {
     job_id: 'job-1',
+    model: 'mini',
     engine: 'mini',
     voice: 'slt',
     text_preview: 'Hello from Mizuoto.',

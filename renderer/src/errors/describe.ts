@@ -1,4 +1,5 @@
 import type { ErrorBody, ErrorCode } from '../../../main/contract/errors.ts';
+import { type Ability, abilityWords } from '../../../main/contract/models.ts';
 import type { Format } from '../i18n/format.ts';
 import { catalogues } from '../i18n/index.ts';
 import type { Language } from '../store/settings.ts';
@@ -20,7 +21,7 @@ const aliases: Record<string, string> = {
   file: 'path',
 };
 
-function formatted(params: ErrorBody['params'], format: Format): Record<string, string> {
+function formatted(params: ErrorBody['params'], format: Format, language: Language): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [key, value] of Object.entries(params)) {
     const name = aliases[key] ?? key;
@@ -28,6 +29,8 @@ function formatted(params: ErrorBody['params'], format: Format): Record<string, 
       // Signs are no script: the sentence without one fits them.
       const script = typeof value === 'string' ? format.script(value) : null;
       if (script !== null) out[name] = script;
+    } else if (key === 'ability' && Object.hasOwn(abilityWords, value)) {
+      out[name] = abilityWords[value as Ability][language];
     } else if (typeof value === 'string') out[name] = value;
     else if (key === 'share') out[name] = format.percent(value / 100);
     else if (key.endsWith('_mb')) out[name] = format.mebibytes(value);
@@ -51,7 +54,7 @@ export function placeholders(sentence: string): string[] {
  */
 export function describeError(error: ErrorBody, language: Language, format: Format): ErrorDescription {
   const text = catalogues[language].errors[error.code];
-  const params = formatted(error.params, format);
+  const params = formatted(error.params, format, language);
   const why = text.why.find((sentence) => placeholders(sentence).every((name) => name in params))!;
   if (language === 'en' && placeholders(why).length === 0 && error.message !== '') {
     // Some sentences begin with what the title says already.

@@ -4,6 +4,8 @@ import type { DTypePolicy } from '../../../nn/dtypes.ts';
 import { RuntimeService } from '../../../runtime/runtime-service.ts';
 import type { RequestContext } from '../../../runtime/stage-context.ts';
 import type { AudioChunk, SpeakTask } from '../../engine.ts';
+import { plainTask } from '../../plain-task.ts';
+import { miniEngine } from '../index.ts';
 import { loadMini } from '../load.ts';
 import type { MiniNetworks } from '../networks.ts';
 import type { TextReader, Utterance } from '../utterances.ts';
@@ -80,7 +82,7 @@ export class Rig {
     });
     const chunks: AudioChunk[] = [];
     try {
-      const full: SpeakTask = { voice: 'mini', seed: 1, speed: 1, pitch: 1, ...task };
+      const full: SpeakTask = { ...plainTask(miniEngine().builtIn()[0]!, [], task.text), ...task };
       for await (const chunk of lease.value.engine.speak(full, ctx)) {
         chunks.push(chunk);
         options.onChunk?.(chunk, abort);
