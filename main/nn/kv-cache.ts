@@ -25,7 +25,7 @@ export interface KVCacheOptions {
 export interface CacheView {
   /**
    * Stores keys and values `[batch, new positions, kv_heads, head_dim]` and answers with those of all positions
-   * up to the capacity, `[batch, capacity, kv_heads, head_dim]`.
+   * that attention sees, `[batch, keys, kv_heads, head_dim]`.
    */
   append(g: GraphBuilder, k: Tensor, v: Tensor): { k: Tensor; v: Tensor };
 }
@@ -117,11 +117,17 @@ export class KVCache {
     return BigInt64Array.from({ length: count }, (_, index) => BigInt(this.#length + index));
   }
 
-  /** @param slots i64 `[new positions]` */
-  view(layer: number, slots: Tensor): CacheView {
-    return {
-      append: (g, k, v) => ({ k: this.#store(g, layer, 0, slots, k), v: this.#store(g, layer, 1, slots, v) }),
-    };
+  /**
+   * @param slots i64 `[new positions]`
+   * @param keys positions that attention sees, where that is known while recording: no mask is needed for the others.
+   *   Default: the capacity.
+   */
+  view(layer: number, slots: Tensor, keys = this.capacity): CacheView {
+    const store = (g: GraphBuilder, part: 0 | 1, values: Tensor): Tensor =>
+      this.#store(g, layer, part, slots, values)
+        .narrow(1, 0, keys)
+        .reshape(this.batch, keys, this.#kvHeads, this.#headDim);
+    return { append: (g, k, v) => ({ k: store(g, 0, k), v: store(g, 1, v) }) };
   }
 
   dispose(): void {
@@ -139,9 +145,7 @@ export class KVCache {
     const { state, capacity } = this.#groups[group]!;
     const whole = g.state(state, index, this.dtype, [this.batch, capacity, this.#width]);
     const rows = values.reshape(this.batch, values.size(1), this.#width);
-    return setRows(whole, rows, slots)
-      .narrow(1, 0, this.capacity)
-      .reshape(this.batch, this.capacity, this.#kvHeads, this.#headDim);
+    return setRows(whole, rows, slots);
   }
 
   /** One group after the other, so that at most one group exists twice. */

@@ -4,7 +4,7 @@ import { Embedding } from '../../nn/layers/embedding.ts';
 import { Linear } from '../../nn/layers/linear.ts';
 import { Module, ModuleList } from '../../nn/module.ts';
 import type { Tensor } from '../../nn/tensor.ts';
-import type { CodePredictorConfig, TalkerConfig } from './talker.ts';
+import type { CodePredictorConfig, TalkerConfig } from './config.ts';
 
 const prefix = 'talker.code_predictor.';
 

@@ -1,26 +1,11 @@
-import { type Qwen3Config, Qwen3Decoder, type Qwen3Inputs } from '../../nn/blocks/qwen3.ts';
+import { Qwen3Decoder, type Qwen3Inputs } from '../../nn/blocks/qwen3.ts';
 import * as F from '../../nn/functional.ts';
 import type { GraphBuilder } from '../../nn/graph.ts';
 import { Embedding } from '../../nn/layers/embedding.ts';
 import { Linear } from '../../nn/layers/linear.ts';
 import { Module } from '../../nn/module.ts';
 import type { Tensor } from '../../nn/tensor.ts';
-
-/** `talker_config` of config.json, as far as the networks need it. */
-export interface TalkerConfig extends Qwen3Config {
-  /** Entries of the codec table: codes, then special ids. */
-  vocab_size: number;
-  text_vocab_size: number;
-  text_hidden_size: number;
-  num_code_groups: number;
-  code_predictor_config: CodePredictorConfig;
-}
-
-/** `talker_config.code_predictor_config` of config.json, as far as the network needs it. */
-export interface CodePredictorConfig extends Qwen3Config {
-  /** Entries of each codebook. */
-  vocab_size: number;
-}
+import type { TalkerConfig } from './config.ts';
 
 /** The talker's name for a tensor of the checkpoint; null: another component's. */
 export function talkerName(name: string): string | null {
