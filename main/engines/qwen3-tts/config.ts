@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { z } from 'zod';
 import { StudioError } from '../../contract/errors.ts';
+import type { ModelFolder } from '../../models/model-folder.ts';
 
 /**
  * The configuration files of a Qwen3-TTS checkpoint (12 Hz family), under upstream's names
@@ -190,26 +189,30 @@ export interface Qwen3TtsConfig {
  *
  * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`: names the file and the field
  */
-export async function readQwen3TtsConfig(folder: string): Promise<Qwen3TtsConfig> {
-  const modelFile = path.join(folder, 'config.json');
-  const codecFile = path.join(folder, 'speech_tokenizer', 'config.json');
+export async function readQwen3TtsConfig(folder: ModelFolder): Promise<Qwen3TtsConfig> {
   const [model, generation, codec] = await Promise.all([
-    read(modelFile, modelSchema),
-    read(path.join(folder, 'generation_config.json'), generationSchema),
-    read(codecFile, codecSchema),
+    read(folder, files.model, modelSchema),
+    read(folder, files.generation, generationSchema),
+    read(folder, files.codec, codecSchema),
   ]);
   const problem = inconsistency(model, codec);
-  if (problem) throw invalid(problem.codec ? codecFile : modelFile, problem.text);
+  if (problem) throw invalid(folder, problem.file, problem.reason);
   return { model, generation, codec };
 }
 
+const files = {
+  model: 'config.json',
+  generation: 'generation_config.json',
+  codec: 'speech_tokenizer/config.json',
+};
+
 /** Sizes that must agree between networks; null: they do. */
-function inconsistency(model: ModelConfig, codec: CodecConfig): { codec: boolean; text: string } | null {
+function inconsistency(model: ModelConfig, codec: CodecConfig): { file: string; reason: string } | null {
   const { talker_config: talker } = model;
   const { code_predictor_config: predictor } = talker;
   const { decoder_config: decoder, encoder_config: encoder } = codec;
-  const inModel = (text: string) => ({ codec: false, text });
-  const inCodec = (text: string) => ({ codec: true, text });
+  const inModel = (reason: string) => ({ file: files.model, reason });
+  const inCodec = (reason: string) => ({ file: files.codec, reason });
   if (predictor.num_code_groups !== talker.num_code_groups) {
     return inModel(
       `code_predictor_config.num_code_groups is ${predictor.num_code_groups}, not ${talker.num_code_groups}`,
@@ -277,34 +280,18 @@ function product(numbers: readonly number[]): number {
   return numbers.reduce((a, b) => a * b, 1);
 }
 
-async function read<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    throw new StudioError(
-      'checkpoint_missing',
-      `The model is incomplete: "${file}" cannot be read. Install it again.`,
-      { params: { path: file }, detail: String(error), cause: error },
-    );
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid(file, 'it is not JSON');
-  }
-  const parsed = schema.safeParse(value);
+async function read<T>(folder: ModelFolder, file: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(await folder.json(file));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw invalid(file, issue ? `${issue.path.join('.') || 'the file'}: ${issue.message}` : 'unknown');
+  throw invalid(folder, file, issue ? `${issue.path.join('.') || 'the file'}: ${issue.message}` : 'unknown');
 }
 
-function invalid(file: string, reason: string): StudioError {
+function invalid(folder: ModelFolder, file: string, reason: string): StudioError {
   return new StudioError(
     'checkpoint_invalid',
-    `"${file}" does not describe a Qwen3-TTS model of the 12 Hz family: ${reason}. ` +
+    `The file "${file}" in "${folder.path}" does not describe a Qwen3-TTS model of the 12 Hz family: ${reason}. ` +
       'Put back the file that belongs to the model.',
-    { params: { path: file, reason } },
+    { params: { file, path: folder.path, reason } },
   );
 }

@@ -52,7 +52,7 @@ export async function readQwen2Tokenizer(folder: string): Promise<TextTokenizer>
   ]);
   const merges = mergesText
     .split(/\r?\n/)
-    .filter((line, index) => line && !(index === 0 && line.startsWith('#')));
+    .filter((line, index) => line && !(index === 0 && line.startsWith('#version')));
   const broken = merges.find(
     (merge) => merge.indexOf(' ') < 1 || merge.indexOf(' ') !== merge.lastIndexOf(' '),
   );
