@@ -1,5 +1,5 @@
 /**
- * C++ tests of the checkpoint readers, then fuzzing of them for a bounded time, both under sanitizers where the
+ * C++ tests of the kernels and the checkpoint readers, then fuzzing of these for a bounded time, all under sanitizers where the
  * compiler has them. MIZUOTO_FUZZ_SECONDS sets the time (default 10), MIZUOTO_FUZZ_SEED the inputs (default 1).
  */
 import { spawnSync } from 'node:child_process';
@@ -55,7 +55,7 @@ function configure() {
     hint: 'Install a C++20 compiler and cmake (Debian: apt-get install g++ cmake).',
   });
   const jobs = String(Math.min(availableParallelism(), 2));
-  const targets = ['--target', 'checkpoint_test', 'checkpoint_fuzz'];
+  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'checkpoint_fuzz'];
   run('cmake', ['--build', buildDir, '--config', 'RelWithDebInfo', '--parallel', jobs, ...targets]);
 }
 
@@ -100,6 +100,7 @@ main(async () => {
   configure();
   const results = [
     passes('checkpoint_test', [], 300),
+    passes('kernels_test', [], 120),
     passes('checkpoint_fuzz', ['--seconds', String(seconds), '--seed', String(seed)], seconds + 120),
   ];
   const failed = results.filter((ok) => !ok).length;

@@ -7,13 +7,9 @@ export function gelu(x: Tensor): Tensor {
   return x.unary('gelu_erf');
 }
 
-/**
- * The tanh approximation of GELU (`approximate='tanh'`), as `x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))`: ggml's own
- * operation looks values up in a float16 table on a CPU, which is off by up to 2e-3.
- */
+/** The tanh approximation of GELU (`approximate='tanh'`). */
 export function geluTanh(x: Tensor): Tensor {
-  const slope = 2 * Math.sqrt(2 / Math.PI);
-  return x.mul(sigmoid(x.mul(x.sqr().affine(0.044715 * slope, slope))));
+  return x.unary('gelu_tanh');
 }
 
 export function silu(x: Tensor): Tensor {
@@ -61,7 +57,7 @@ export function mish(x: Tensor): Tensor {
  * @param alpha broadcasts with `x`, as `beta` does.
  */
 export function snake(x: Tensor, alpha: Tensor, beta: Tensor): Tensor {
-  return x.add(x.mul(alpha).sin().sqr().div(beta.add(1e-9)));
+  return x.elementwise('snake', [alpha, beta]);
 }
 
 /** Softmax over the last dimension of `scale * x + mask`; `mask` broadcasts over leading dimensions. */

@@ -283,6 +283,18 @@ export class Tensor {
     return this.record(name, [this.contiguous()], params, this.shape);
   }
 
+  /** The same with further operands, which broadcast to this one. */
+  elementwise(name: string, others: readonly Tensor[], params: readonly number[] = []): Tensor {
+    const padded = others.map((other) => other.padRank(this.rank));
+    if (this.#base !== null) {
+      const back = inverseOrder(this.#order);
+      const moved = padded.map((other) => other.permute(...back));
+      return this.#base.elementwise(name, moved, params).permute(...this.#order);
+    }
+    const operands = [this, ...padded].map((operand) => operand.contiguous());
+    return this.record(name, operands, params, this.shape);
+  }
+
   neg(): Tensor {
     return this.unary('neg');
   }

@@ -79,6 +79,8 @@ class Device : public std::enable_shared_from_this<Device> {
     bool simulated() const { return simulated_; }
     /** Weights are used where they lie in host memory. */
     bool isHost() const { return isHost_; }
+    /** Plain or as a simulated device: kernels of ours can run on it. */
+    bool computesOnCpu() const { return computesOnCpu_; }
     /** One call may span segments: fusion on this backend does not change rounding. */
     bool mergesSegments() const { return computesOnCpu_; }
     const DeviceCaps& caps() const { return caps_; }

@@ -32,6 +32,7 @@ ContextPointer newGraphContext(const std::vector<size_t>& sizes) {
 
 Layout::Layout(const Recording& recording, const Device& device) : context_(nullptr, ggml_free) {
     if (recording.outputs.empty()) throw Error("InvalidArgument", "The graph has no outputs.");
+    recording.useKernels(device.computesOnCpu());
     keepLive(recording);
     requireSupport(device);
     cutSegments(recording);

@@ -117,6 +117,7 @@ int Recorder::op(std::string_view name, std::span<const int> sources, std::span<
     const OpSpec& spec = findOp(name);
     const size_t nodes = recording_.nodes.size();
     const size_t bounds = recording_.bounds.size();
+    const size_t kernels = recording_.kernels.size();
     try {
         const AssertionGuard guard;
         OpCall call(*this, spec, sources, params);
@@ -125,6 +126,7 @@ int Recorder::op(std::string_view name, std::span<const int> sources, std::span<
         // What was built before the failure reaches no output.
         recording_.nodes.resize(nodes);
         recording_.bounds.resize(bounds);
+        recording_.kernels.resize(kernels);
         throw;
     }
 }
@@ -132,6 +134,14 @@ int Recorder::op(std::string_view name, std::span<const int> sources, std::span<
 ggml_tensor* Recorder::node(ggml_tensor* tensor) {
     recording_.nodes.push_back({tensor, tag_});
     return tensor;
+}
+
+void Recorder::kernel(const std::optional<KernelNode>& node) {
+    if (node) recording_.kernels.push_back(*node);
+}
+
+void Recording::useKernels(bool ours) const {
+    for (const KernelNode& node : kernels) (ours ? node.kernel : node.composed).applyTo(node.tensor);
 }
 
 ggml_tensor* Recorder::contiguous(ggml_tensor* tensor) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ggml.h"
+#include "kernel_nodes.h"
 #include "state.h"
 #include "tensor_types.h"
 #include "weight_store.h"
@@ -79,6 +80,10 @@ struct Recording {
     std::vector<StateLeaf> states;
     std::vector<OutputNode> outputs;
     std::vector<IndexBound> bounds;
+    std::vector<KernelNode> kernels;
+
+    /** Before a layout is made: kernels of ours, or ggml's operations alone. */
+    void useKernels(bool ours) const;
 };
 
 /**
@@ -106,6 +111,8 @@ class Recorder {
     ggml_context* context();
     /** Every tensor that an operation makes passes through here, in order. */
     ggml_tensor* node(ggml_tensor* tensor);
+    /** Says that processors compute a node by a kernel of ours. */
+    void kernel(const std::optional<KernelNode>& node);
     ggml_tensor* contiguous(ggml_tensor* tensor);
     ggml_tensor* contiguousRows(ggml_tensor* tensor);
     /** The tensor, copied where it begins at an offset that kernels of some backends cannot bind. */

@@ -132,17 +132,21 @@ export class Conv1d extends Module {
       .reshape(batch, outFrames, this.out_channels);
   }
 
-  /**
-   * One filter per channel: `[batch, out frames, channels]`. Channels last, tap by tap, which beats columns and
-   * ggml's channels-first kernel several times over on a CPU.
-   */
+  /** One filter per channel, channels last throughout: `[batch, out frames, channels]`. */
   #convolveChannels(g: GraphBuilder, x: Tensor, outFrames: number): Tensor {
     const taps = g.weight(this.weight).reshape(this.kernel_size, this.out_channels);
-    const frames = pad(x.transpose(1, 2), this.#left, this.#right, this.padding_mode, 1).contiguous();
-    const products = Array.from({ length: this.kernel_size }, (_, tap) =>
-      frames.slice(1, tap * this.dilation, outFrames, this.stride).mul(taps.narrow(0, tap, 1)),
-    );
-    return products.reduce((sum, product) => sum.add(product));
+    const { input, padding, skip } = this.#paddedInput(x);
+    const frames = input.transpose(1, 2).contiguous();
+    const reach = (this.kernel_size - 1) * this.dilation;
+    const all = Math.floor((frames.size(1) + 2 * padding - reach - 1) / this.stride) + 1;
+    return frames
+      .record(
+        'conv_1d_dw_last',
+        [taps, frames],
+        [this.stride, padding, this.dilation],
+        [frames.size(0), all, this.out_channels],
+      )
+      .narrow(1, skip, outFrames);
   }
 
   /**

@@ -139,6 +139,45 @@ Value conv1dDepthwise(OpCall& call) {
             call.source(1).rank};
 }
 
+/**
+ * Depthwise, channels last: kernel [width, channels], x [batch, frames, channels] -> [batch, out frames,
+ * channels]. Processors compute whole vectors of channels here, many times faster than one channel after the
+ * other.
+ */
+Value conv1dDepthwiseLast(OpCall& call) {
+    call.requireType(0, {GGML_TYPE_F32});
+    call.requireType(1, {GGML_TYPE_F32});
+    call.requireRank(0, 2, 2);
+    call.requireRank(1, 2, 3);
+    const ggml_tensor* kernel = call.source(0).tensor;
+    const ggml_tensor* x = call.source(1).tensor;
+    call.requireShape(kernel->ne[0] == x->ne[0], "kernel and input must have as many channels.");
+    const Sweep sweep = sweepOf(call, 0, 1, 2);
+    const int64_t frames = outputSize(call, x->ne[1], kernel->ne[1], sweep);
+    checkShape(GGML_TYPE_F32, {x->ne[2], frames, x->ne[0]}, "The result of conv_1d_dw_last");
+    ggml_context* context = call.context();
+    const int64_t channels = x->ne[0];
+    ggml_tensor* weights = call.contiguous(0);
+    ggml_tensor* data = call.contiguous(1);
+    // ggml tells the layouts apart by strides, which a single frame has not: two frames, of which one is
+    // padding.
+    if (data->ne[1] == 1) data = call.node(ggml_pad_ext(context, data, 0, 0, 0, 1, 0, 0, 0, 0));
+    // As an image of height 1 whose memory runs over channels first.
+    weights = call.node(ggml_reshape_4d(context, weights, 1, channels, weights->ne[1], 1));
+    weights = call.node(ggml_permute(context, weights, 2, 3, 0, 1));
+    data = call.node(ggml_reshape_4d(context, data, channels, data->ne[1], 1, data->ne[2]));
+    data = call.node(ggml_permute(context, data, 2, 0, 1, 3));
+    ggml_tensor* result = call.node(
+        ggml_conv_2d_dw_direct(context, weights, data, sweep.stride, 1, sweep.padding, 0, sweep.dilation, 1));
+    result = call.node(ggml_permute(context, result, 1, 2, 0, 3));
+    result = call.node(ggml_reshape_3d(context, result, channels, result->ne[1], result->ne[3]));
+    if (result->ne[1] != frames) {
+        result = call.node(
+            ggml_view_3d(context, result, channels, frames, result->ne[2], result->nb[1], result->nb[2], 0));
+    }
+    return {result, call.source(1).rank};
+}
+
 /** Depthwise: kernel [channels, 1, height, width], x [batch, channels, height, width]. */
 Value conv2dDepthwise(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32, GGML_TYPE_F16});
@@ -185,6 +224,7 @@ constexpr OpSpec kOps[] = {
     {"col2im_1d", 1, 1, 2, 3, col2im1d},
     {"conv_transpose_1d", 2, 2, 1, 1, convTranspose1d},
     {"conv_1d_dw", 2, 2, 0, 3, conv1dDepthwise},
+    {"conv_1d_dw_last", 2, 2, 0, 3, conv1dDepthwiseLast},
     {"conv_2d_dw", 2, 2, 0, 6, conv2dDepthwise},
     {"pool_1d", 1, 1, 2, 4, pool1d},
 };

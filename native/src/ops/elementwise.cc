@@ -66,6 +66,50 @@ Value unary(OpCall& call) {
     return {call.node(build(call.context(), a)), call.source(0).rank};
 }
 
+/** One that processors compute by a kernel of ours. */
+template <Unary build>
+Value unaryByKernel(OpCall& call) {
+    const Value value = unary<build>(call);
+    call.recorder().kernel(unaryKernelNode(call.context(), value.tensor, ggml_get_unary_op(value.tensor)));
+    return value;
+}
+
+/**
+ * GELU's tanh form, as x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): ggml's own operation looks values up in
+ * a float16 table on processors, which is off by up to 2e-3.
+ */
+Value geluTanh(OpCall& call) {
+    call.requireType(0, {GGML_TYPE_F32});
+    constexpr float kSlope = 1.5957691216057308f;
+    ggml_context* context = call.context();
+    ggml_tensor* x = call.contiguousAnywhere(0);
+    ggml_tensor* factor = call.node(ggml_sqr(context, x));
+    factor = call.node(ggml_scale_bias(context, factor, 0.044715f * kSlope, kSlope));
+    ggml_tensor* inner = call.node(ggml_mul(context, x, factor));
+    inner = call.node(ggml_sigmoid(context, inner));
+    ggml_tensor* node = call.node(ggml_mul(context, x, inner));
+    call.recorder().kernel(geluTanhKernelNode(context, node, x));
+    return {node, call.source(0).rank};
+}
+
+/** x + sin(alpha x)^2 / (beta + 1e-9); alpha and beta broadcast to x. */
+Value snake(OpCall& call) {
+    for (size_t i = 0; i < 3; ++i) call.requireType(i, {GGML_TYPE_F32});
+    ggml_context* context = call.context();
+    ggml_tensor* x = call.contiguousAnywhere(0);
+    ggml_tensor* alpha = call.contiguousAnywhere(1);
+    ggml_tensor* beta = call.contiguousAnywhere(2);
+    call.requireShape(broadcasts(alpha, x) && broadcasts(beta, x),
+                      "alpha and beta must broadcast to the first source.");
+    ggml_tensor* wave = call.node(ggml_sin(context, call.node(ggml_mul(context, x, alpha))));
+    wave = call.node(ggml_sqr(context, wave));
+    ggml_tensor* divisor = call.node(ggml_scale_bias(context, beta, 1.0f, kSnakeEpsilon));
+    wave = call.node(ggml_div(context, wave, divisor));
+    ggml_tensor* node = call.node(ggml_add(context, x, wave));
+    call.recorder().kernel(snakeKernelNode(context, node, x, alpha, beta));
+    return {node, call.source(0).rank};
+}
+
 Value scale(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32});
     const float factor = call.number(0);
@@ -127,18 +171,20 @@ constexpr OpSpec kOps[] = {
     {"sqr", 1, 1, 0, 0, unary<ggml_sqr>},
     {"sqrt", 1, 1, 0, 0, unary<ggml_sqrt>},
     {"log", 1, 1, 0, 0, unary<ggml_log>},
-    {"exp", 1, 1, 0, 0, unary<ggml_exp>},
+    {"exp", 1, 1, 0, 0, unaryByKernel<ggml_exp>},
     {"expm1", 1, 1, 0, 0, unary<ggml_expm1>},
     {"sin", 1, 1, 0, 0, unary<ggml_sin>},
     {"cos", 1, 1, 0, 0, unary<ggml_cos>},
-    {"tanh", 1, 1, 0, 0, unary<ggml_tanh>},
-    {"sigmoid", 1, 1, 0, 0, unary<ggml_sigmoid>},
+    {"tanh", 1, 1, 0, 0, unaryByKernel<ggml_tanh>},
+    {"sigmoid", 1, 1, 0, 0, unaryByKernel<ggml_sigmoid>},
     {"relu", 1, 1, 0, 0, unary<ggml_relu>},
-    {"elu", 1, 1, 0, 0, unary<ggml_elu>},
+    {"elu", 1, 1, 0, 0, unaryByKernel<ggml_elu>},
     {"silu", 1, 1, 0, 0, unary<ggml_silu>},
     {"gelu", 1, 1, 0, 0, unary<ggml_gelu>},
-    {"gelu_erf", 1, 1, 0, 0, unary<ggml_gelu_erf>},
+    {"gelu_erf", 1, 1, 0, 0, unaryByKernel<ggml_gelu_erf>},
     {"gelu_quick", 1, 1, 0, 0, unary<ggml_gelu_quick>},
+    {"gelu_tanh", 1, 1, 0, 0, geluTanh},
+    {"snake", 3, 3, 0, 0, snake},
     {"softplus", 1, 1, 0, 0, unary<ggml_softplus>},
     {"hardswish", 1, 1, 0, 0, unary<ggml_hardswish>},
     {"hardsigmoid", 1, 1, 0, 0, unary<ggml_hardsigmoid>},

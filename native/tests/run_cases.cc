@@ -1,4 +1,4 @@
-/** Runs the cases of the other checkpoint_*_test.cc files: `checkpoint_test`, no arguments. */
+/** Runs the cases of the files that are linked with it: no arguments. */
 #include <cstdio>
 #include <exception>
 

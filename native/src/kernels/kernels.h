@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+
+namespace mizuoto {
+
+/**
+ * Kernels for processors where ggml's own call a scalar function of the C library per value. Float32. Each
+ * value is computed by the same instructions wherever it lies, so that results do not depend on how work is
+ * split.
+ *
+ * Written once (kernel_bodies.h) and compiled for several instruction sets.
+ */
+struct Kernels {
+    const char* instructions;
+
+    using Unary = void (*)(const float* x, float* y, size_t count);
+    /** x (1 + erf(x / sqrt 2)) / 2 */
+    Unary geluErf;
+    /** x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): GELU's tanh form, in other words. */
+    Unary geluTanh;
+    Unary sigmoid;
+    Unary tanh;
+    /** x above 0, exp(x) - 1 below. */
+    Unary elu;
+    Unary exp;
+
+    /** y = 1 / (x + epsilon) */
+    void (*reciprocals)(const float* x, float epsilon, float* y, size_t count);
+    /** y = x + sin(alpha x)^2 scale for one row, each channel with its own alpha and scale. */
+    void (*snakeChannels)(const float* x, const float* alpha, const float* scale, float* y, size_t channels);
+    /** The same for one row that has one alpha and scale. */
+    void (*snakeFrames)(const float* x, float alpha, float scale, float* y, size_t frames);
+};
+
+/** The C library's sine, for arguments beyond what the kernels reduce exactly. */
+float scalarSine(float x);
+
+/** The fastest that this processor runs. */
+const Kernels& kernels();
+/** All that this processor runs, the plainest first: for tests. */
+size_t kernelVariants(const Kernels** variants, size_t most);
+
+}  // namespace mizuoto

@@ -1,0 +1,149 @@
+// The kernels of every instruction set that this machine runs, against the C library in double precision.
+#include "kernels/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "check.h"
+
+using mizuoto::Kernels;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Case {
+    const char* name;
+    Kernels::Unary Kernels::*kernel;
+    double (*exact)(double x);
+    /** Of the result's size, or absolute below 1. */
+    double tolerance;
+    float first;
+    float last;
+};
+
+const Case kCases[] = {
+    {"gelu_erf", &Kernels::geluErf, [](double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); },
+     6e-7, -30, 30},
+    {"gelu_tanh", &Kernels::geluTanh,
+     [](double x) {
+         return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+     },
+     6e-7, -30, 30},
+    {"sigmoid", &Kernels::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 2e-7, -120, 120},
+    {"tanh", &Kernels::tanh, [](double x) { return std::tanh(x); }, 2e-7, -60, 60},
+    {"elu", &Kernels::elu, [](double x) { return x > 0 ? x : std::expm1(x); }, 2e-7, -120, 20},
+    {"exp", &Kernels::exp, [](double x) { return std::exp(x); }, 4e-7, -110, 88.7f},
+};
+
+/** Sizes around the block of values that kernels work on. */
+constexpr size_t kSizes[] = {1, 3, 63, 64, 65, 4099};
+
+void checkUnary(const Kernels& kernels, const Case& test) {
+    for (size_t count : kSizes) {
+        std::vector<float> x(count);
+        std::vector<float> y(count + 1, 7.0f);
+        const float step = (test.last - test.first) / static_cast<float>(count);
+        for (size_t i = 0; i < count; ++i) x[i] = test.first + step * (static_cast<float>(i) + 0.37f);
+        (kernels.*test.kernel)(x.data(), y.data(), count);
+        for (size_t i = 0; i < count; ++i) {
+            const double exact = test.exact(x[i]);
+            const double error = std::abs(y[i] - exact) / std::max(1.0, std::abs(exact));
+            if (!(error <= test.tolerance)) {
+                std::printf("%s (%s) of %g: %g instead of %g\n", test.name, kernels.instructions, x[i], y[i],
+                            exact);
+            }
+            CHECK(error <= test.tolerance);
+        }
+        CHECK(y[count] == 7.0f);
+        // A value's result does not depend on where it lies.
+        float alone = 0;
+        (kernels.*test.kernel)(&x[count / 2], &alone, 1);
+        CHECK(alone == y[count / 2]);
+    }
+}
+
+void checkEnds(const Kernels& kernels) {
+    const auto at = [](Kernels::Unary kernel, float x) {
+        float y = 0;
+        kernel(&x, &y, 1);
+        return y;
+    };
+    for (const Case& test : kCases) CHECK(std::isnan(at(kernels.*test.kernel, kNan)));
+    CHECK(at(kernels.sigmoid, kInfinity) == 1 && at(kernels.sigmoid, -kInfinity) == 0);
+    CHECK(at(kernels.tanh, kInfinity) == 1 && at(kernels.tanh, -kInfinity) == -1);
+    CHECK(at(kernels.exp, kInfinity) == kInfinity && at(kernels.exp, -kInfinity) == 0);
+    CHECK(at(kernels.exp, 0) == 1 && at(kernels.exp, 100) == kInfinity);
+    CHECK(at(kernels.elu, kInfinity) == kInfinity && at(kernels.elu, -kInfinity) == -1);
+    CHECK(at(kernels.geluErf, kInfinity) == kInfinity && at(kernels.geluErf, 1e30f) == 1e30f);
+    CHECK(at(kernels.geluTanh, kInfinity) == kInfinity && at(kernels.geluTanh, 1e30f) == 1e30f);
+    CHECK(at(kernels.geluErf, -1e30f) == 0 && at(kernels.geluTanh, -1e30f) == 0);
+}
+
+void checkSnake(const Kernels& kernels) {
+    for (size_t count : kSizes) {
+        std::vector<float> x(count), alpha(count), beta(count), scale(count), y(count + 1, 7.0f);
+        for (size_t i = 0; i < count; ++i) {
+            x[i] = 9.0f * std::sin(static_cast<float>(i) * 1.7f);
+            // Some arguments lie beyond what the kernel reduces itself.
+            alpha[i] = i % 50 == 7 ? 5000.0f : 0.02f + 0.5f * static_cast<float>(i % 40);
+            beta[i] = 0.1f + 0.03f * static_cast<float>(i % 90);
+        }
+        kernels.reciprocals(beta.data(), 1e-9f, scale.data(), count);
+        const auto exact = [&](size_t i, float a, float s) {
+            const double sine = std::sin(static_cast<double>(a * x[i]));
+            return x[i] + sine * sine * s;
+        };
+        const auto close = [](float found, double wanted) {
+            return std::abs(found - wanted) <= 2e-6 * std::max(1.0, std::abs(wanted));
+        };
+        kernels.snakeChannels(x.data(), alpha.data(), scale.data(), y.data(), count);
+        for (size_t i = 0; i < count; ++i) CHECK(close(y[i], exact(i, alpha[i], scale[i])));
+        kernels.snakeFrames(x.data(), 3.7f, 0.8f, y.data(), count);
+        for (size_t i = 0; i < count; ++i) CHECK(close(y[i], exact(i, 3.7f, 0.8f)));
+        CHECK(y[count] == 7.0f);
+    }
+    const float bad[] = {kNan, kInfinity};
+    for (float value : bad) {
+        float y = 0;
+        kernels.snakeFrames(&value, 1.0f, 1.0f, &y, 1);
+        CHECK(std::isnan(y));
+    }
+}
+
+template <void (*body)(const Kernels&)>
+void onEveryVariant() {
+    const Kernels* variants[8];
+    const size_t count = mizuoto::kernelVariants(variants, 8);
+    CHECK(count >= 1);
+    for (size_t i = 0; i < count; ++i) body(*variants[i]);
+}
+
+void checkAllUnary(const Kernels& kernels) {
+    for (const Case& test : kCases) checkUnary(kernels, test);
+}
+
+}  // namespace
+
+TEST_CASE(unary_kernels_agree_with_the_c_library) {
+    onEveryVariant<checkAllUnary>();
+}
+
+TEST_CASE(kernels_keep_infinities_and_nan) {
+    onEveryVariant<checkEnds>();
+}
+
+TEST_CASE(snake_agrees_with_the_c_library) {
+    onEveryVariant<checkSnake>();
+}
+
+TEST_CASE(the_last_variant_is_used) {
+    const Kernels* variants[8];
+    const size_t count = mizuoto::kernelVariants(variants, 8);
+    CHECK(&mizuoto::kernels() == variants[count - 1]);
+}
