@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ModelFolder } from '../../models/model-folder.ts';
 import { readQwen3TtsConfig } from './config.ts';
 
 const tiny = path.join(import.meta.dirname, 'fixtures', 'tiny');
@@ -27,14 +26,14 @@ describe('configuration of a Qwen3-TTS checkpoint', () => {
   }
 
   it('reads each kind of model', async () => {
-    const base = await readQwen3TtsConfig(new ModelFolder(path.join(tiny, 'base')));
+    const base = await readQwen3TtsConfig(path.join(tiny, 'base'));
     expect(base.model.tts_model_type).toBe('base');
     expect(base.model.talker_config).toMatchObject({ hidden_size: 32, head_dim: 16, num_code_groups: 4 });
     expect(base.codec.decoder_config.upsample_rates).toEqual([5, 4]);
     expect(base.generation).toMatchObject({ top_k: 50, max_new_tokens: 8192 });
-    const named = await readQwen3TtsConfig(new ModelFolder(path.join(tiny, 'custom_voice')));
+    const named = await readQwen3TtsConfig(path.join(tiny, 'custom_voice'));
     expect(named.model.talker_config.spk_is_dialect).toMatchObject({ eric: 'sichuan_dialect', ryan: false });
-    const design = await readQwen3TtsConfig(new ModelFolder(path.join(tiny, 'voice_design')));
+    const design = await readQwen3TtsConfig(path.join(tiny, 'voice_design'));
     expect(design.model.tts_model_type).toBe('voice_design');
   });
 
@@ -42,7 +41,7 @@ describe('configuration of a Qwen3-TTS checkpoint', () => {
     change('config.json', 'speaker_encoder_config', { enc_dim: 32 });
     change('generation_config.json', 'temperature', undefined);
     change('speech_tokenizer/config.json', 'encoder_config.kernel_size', undefined);
-    const config = await readQwen3TtsConfig(new ModelFolder(folder));
+    const config = await readQwen3TtsConfig(folder);
     expect(config.model).toMatchObject({
       speaker_encoder_config: { mel_dim: 128, enc_channels: [512, 512, 512, 512, 1536], sample_rate: 24_000 },
     });
@@ -72,7 +71,7 @@ describe('configuration of a Qwen3-TTS checkpoint', () => {
     ['speech_tokenizer/config.json', 'encoder_config.use_causal_conv', false, 'use_causal_conv'],
   ])('refuses %s with %s = %j', async (file, field, value, named) => {
     change(file, field, value);
-    const error = await readQwen3TtsConfig(new ModelFolder(folder)).catch((e: unknown) => e);
+    const error = await readQwen3TtsConfig(folder).catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'checkpoint_invalid' });
     expect(String(error)).toContain(`"${file}" in "${folder}"`);
     expect(String(error)).toContain(named);
@@ -80,11 +79,11 @@ describe('configuration of a Qwen3-TTS checkpoint', () => {
 
   it('names a file that is absent or damaged', async () => {
     writeFileSync(path.join(folder, 'speech_tokenizer', 'config.json'), '{');
-    await expect(readQwen3TtsConfig(new ModelFolder(folder))).rejects.toMatchObject({
+    await expect(readQwen3TtsConfig(folder)).rejects.toMatchObject({
       code: 'checkpoint_invalid',
     });
     rmSync(path.join(folder, 'speech_tokenizer', 'config.json'));
-    await expect(readQwen3TtsConfig(new ModelFolder(folder))).rejects.toMatchObject({
+    await expect(readQwen3TtsConfig(folder)).rejects.toMatchObject({
       code: 'checkpoint_missing',
       params: { file: 'speech_tokenizer/config.json', path: folder },
     });

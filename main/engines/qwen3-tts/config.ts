@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StudioError } from '../../contract/errors.ts';
-import type { ModelFolder } from '../../models/model-folder.ts';
+import { ModelFolder } from '../../models/model-folder.ts';
 
 /**
  * The configuration files of a Qwen3-TTS checkpoint (12 Hz family), under upstream's names
@@ -189,7 +189,8 @@ export interface Qwen3TtsConfig {
  *
  * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`: names the file and the field
  */
-export async function readQwen3TtsConfig(folder: ModelFolder): Promise<Qwen3TtsConfig> {
+export async function readQwen3TtsConfig(path: string): Promise<Qwen3TtsConfig> {
+  const folder = new ModelFolder(path);
   const [model, generation, codec] = await Promise.all([
     read(folder, files.model, modelSchema),
     read(folder, files.generation, generationSchema),

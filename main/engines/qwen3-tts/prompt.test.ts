@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { ModelFolder } from '../../models/model-folder.ts';
 import { readQwen2Tokenizer } from '../../text/tokenizers/qwen2.ts';
 import { readQwen3TtsConfig } from './config.ts';
 import type { PromptRow, TalkerPrompt } from './generate-prompt.ts';
@@ -23,9 +22,7 @@ interface Case {
 
 const fixtures = path.join(import.meta.dirname, 'fixtures');
 const cases: Case[] = JSON.parse(readFileSync(path.join(fixtures, 'prompts.json'), 'utf8'));
-const { model: config } = await readQwen3TtsConfig(
-  new ModelFolder(path.join(fixtures, 'tiny', 'custom_voice')),
-);
+const { model: config } = await readQwen3TtsConfig(path.join(fixtures, 'tiny', 'custom_voice'));
 const tokenizer = await readQwen2Tokenizer(path.join(fixtures, 'tiny', 'custom_voice'));
 
 function voiceOf({ speaker, transcript, codes }: Case): PromptVoice {
@@ -57,7 +54,7 @@ it.each(['custom_voice', 'voice_design', 'base'] as const)(
   'lays out every prompt of %s as upstream does',
   async (model) => {
     const asked = cases.filter((found) => found.model === model);
-    const { model: own } = await readQwen3TtsConfig(new ModelFolder(path.join(fixtures, 'tiny', model)));
+    const { model: own } = await readQwen3TtsConfig(path.join(fixtures, 'tiny', model));
     expect(asked.length).toBeGreaterThan(15);
     for (const found of asked) {
       const language = found.language.toLowerCase();

@@ -63,7 +63,7 @@ async function weightFiles(folder: ModelFolder): Promise<{ files: string[]; prob
 
 async function readConfig(folder: ModelFolder, problems: StudioError[]): Promise<Qwen3TtsConfig | null> {
   try {
-    return await readQwen3TtsConfig(folder);
+    return await readQwen3TtsConfig(folder.path);
   } catch (error) {
     if (!(error instanceof StudioError)) throw error;
     problems.push(error);
