@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -74,13 +75,16 @@ function placeLibraries() {
   mkdirSync(nativeOut, { recursive: true });
   for (const name of readdirSync(ggmlLibDir)) {
     if (!/ggml.*\.(so|dll|dylib|metal|metallib)$/.test(name)) continue;
-    const target = join(nativeOut, name);
-    rmSync(target, { force: true });
+    const [source, target] = [join(ggmlLibDir, name), join(nativeOut, name)];
+    // Renaming one link of a file over another does nothing.
+    if (existsSync(target) && statSync(source).ino === statSync(target).ino) continue;
+    rmSync(`${target}.new`, { force: true });
     try {
-      linkSync(join(ggmlLibDir, name), target);
+      linkSync(source, `${target}.new`);
     } catch {
-      copyFileSync(join(ggmlLibDir, name), target);
+      copyFileSync(source, `${target}.new`);
     }
+    renameSync(`${target}.new`, target);
   }
   const licence = join(ggmlLibDir, '..', '..', 'LICENSE');
   if (existsSync(licence)) cpSync(licence, join(nativeOut, 'LICENSE.ggml-binaries'));
@@ -111,8 +115,15 @@ export async function ensureNative() {
     });
     const jobs = String(Math.min(availableParallelism(), 8));
     run('cmake', ['--build', buildDir, '--config', 'Release', '--parallel', jobs]);
+    // In one step: a program that runs keeps the file that it loaded.
+    const target = join(nativeOut, 'mizuoto.node');
+    copyFileSync(join(linkedDir, 'mizuoto.node'), `${target}.new`);
+    renameSync(`${target}.new`, target);
   });
 }
+
+/** Where the linker puts the addon. */
+const linkedDir = join(root, 'native', 'build', 'out');
 
 /** What every CMake configuration of ours needs to know. */
 export function cmakeArguments() {
@@ -125,7 +136,7 @@ export function cmakeArguments() {
     `-DGGML_LIB_DIR=${nativeOut}`,
     `-DNODE_ADDON_API_DIR=${nodeAddonApiDir}`,
     `-DNODE_API_HEADERS_DIR=${nodeApiHeadersDir}`,
-    `-DMIZUOTO_OUT_DIR=${nativeOut}`,
+    `-DMIZUOTO_OUT_DIR=${linkedDir}`,
   ];
 }
 
