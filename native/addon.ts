@@ -162,7 +162,10 @@ export interface Device {
   setForeignBytes(bytes: number): void;
   setFaults(plan: FaultPlan | null): void;
   supportsDType(dtype: DType): boolean;
-  /** (Re)make or, with null, drop the device's streaming slots. Fails with OutOfDeviceMemory. */
+  /**
+   * (Re)make or, with null, drop the device's streaming slots. Fails with OutOfDeviceMemory; the slots before are then
+   * made again if they can be (`memory().held.slots` tells).
+   */
   setStreamer(options: StreamerOptions | null): Promise<void>;
   streamerStats(): StreamerStats;
   /**

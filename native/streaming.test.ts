@@ -124,6 +124,36 @@ describe('the streamer', () => {
     await device.setStreamer({ slots, slotBytes: stack.store.unitBytes(0), prefetch });
   };
 
+  it('keeps its slots where others cannot be had, for the stage that runs on them', async () => {
+    const { device, stack, run } = setup;
+    await start(2, true);
+    const bytes = bytesOf(await run());
+    const { slots } = device.memory().held;
+    const huge = { slots: 4, slotBytes: 2 ** 23, prefetch: true };
+    expect(await failureCode(() => device.setStreamer(huge))).toBe('OutOfDeviceMemory');
+    expect(device.memory().held.slots).toBe(slots);
+    expect(bytesOf(await run()).equals(bytes)).toBe(true);
+    device.setFaults({ failAllocation: 2 });
+    expect(await failureCode(() => start(3, true))).toBe('OutOfDeviceMemory');
+    device.setFaults(null);
+    expect(bytesOf(await run()).equals(bytes)).toBe(true);
+    expect(await failureCode(() => device.setStreamer({ slots: 1, slotBytes: 8, prefetch: true }))).toBe(
+      'InvalidArgument',
+    );
+    expect(device.memory().held.slots).toBe(slots);
+    // Another program takes even what they had: that is a lack of memory, and the stage may be repeated.
+    device.setForeignBytes(device.memory().totalBytes);
+    expect(await failureCode(() => device.setStreamer(huge))).toBe('OutOfDeviceMemory');
+    expect(device.memory().held.slots).toBe(0);
+    expect(await failureCode(run)).toBe('OutOfDeviceMemory');
+    device.setForeignBytes(0);
+    await device.setStreamer(null);
+    expect(await failureCode(run)).toBe('WeightNotPlaced');
+    await start(2, true);
+    expect(bytesOf(await run()).equals(bytes)).toBe(true);
+    expect(stack.store.isPlaced(0)).toBe(false);
+  });
+
   it('copies each unit once in a pass, ahead of its use', async () => {
     await start(2, true);
     await setup.run();

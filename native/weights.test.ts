@@ -132,6 +132,48 @@ describe('weights of a checkpoint', () => {
     for (const [i, value] of quantised.entries()) expect(Math.abs(value - values[i]!)).toBeLessThan(0.005);
   });
 
+  it.each(['f16', 'bf16', 'q8_0', 'q4_0', 'q5_1'] as const)(
+    'are narrowed to %s piece by piece as in one piece',
+    async (dtype) => {
+      // More than two of the pieces that are converted at a time, and a rest.
+      const [rows, columns] = [9, 1056];
+      const wide = noise(rows * columns, 6);
+      const row = (i: number) => wide.slice(i * columns, (i + 1) * columns);
+      const checkpoint = await addon.openCheckpoint([
+        writeSafetensors(`pieces-${dtype}.safetensors`, [
+          { name: 'whole', dtype: 'F32', shape: [rows, columns], bytes: bytes(wide) },
+          ...Array.from({ length: rows }, (_, i) => ({
+            name: `row${i}`,
+            dtype: 'F32',
+            shape: [1, columns],
+            bytes: bytes(row(i)),
+          })),
+        ]),
+      ]);
+      const store = addon.createWeightStore('c', [
+        { name: 'whole', shape: [rows, columns], dtype, unit: -1, source: { checkpoint, tensor: 'whole' } },
+        ...Array.from({ length: rows }, (_, i) => ({
+          name: `row${i}`,
+          shape: [1, columns],
+          dtype,
+          unit: -1,
+          source: { checkpoint, tensor: `row${i}` },
+        })),
+      ]);
+      store.bind(host);
+      await placeAll(store);
+      const whole = await rowsOf(host, store, 'whole', rows);
+      for (let i = 0; i < rows; i++) {
+        const alone = await rowsOf(host, store, `row${i}`, 1);
+        expect(bytesOf(alone).equals(bytesOf(whole.slice(i * columns, (i + 1) * columns))), `row ${i}`).toBe(
+          true,
+        );
+      }
+      await store.dispose();
+      checkpoint.close();
+    },
+  );
+
   it('refuse values that float16 cannot hold', async () => {
     const large = new Float32Array(64 * 32).fill(1);
     large[77] = 70000;

@@ -190,10 +190,16 @@ export class DeviceBook {
   }
 
   async #setStreamer(options: StreamerOptions | null): Promise<void> {
-    // A failed change leaves the device without slots.
+    const before = this.#streamer;
     this.#streamer = null;
-    await this.device.setStreamer(options);
-    this.#streamer = options;
+    try {
+      await this.device.setStreamer(options);
+      this.#streamer = options;
+    } catch (error) {
+      // Where another stage streams, its slots come back; where even they do not fit, the device has none.
+      if (this.device.memory().held.slots > 0) this.#streamer = before;
+      throw error;
+    }
   }
 
   /** Unit times are measured while on. */

@@ -58,7 +58,6 @@ HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& sha
     : name_(name),
       type_(type),
       bytes_(tensorBytes(type, shape)),
-      rowElements_(shape.empty() ? 1 : shape.back()),
       source_(std::move(source)) {
     if (source_.tensor == nullptr) {
         if (source_.data.size() != bytes_) {
@@ -119,14 +118,17 @@ void HostWeight::convert() {
         source_.checkpoint->readFloat32(tensor, reinterpret_cast<float*>(owned_.data()));
         return;
     }
-    const auto elements = static_cast<int64_t>(tensor.elements);
-    AlignedBytes wide(static_cast<size_t>(elements) * sizeof(float));
-    auto* values = reinterpret_cast<float*>(wide.data());
-    source_.checkpoint->readFloat32(tensor, values);
+    // Piece by piece: the whole tensor never exists in float32.
+    source_.checkpoint->forEachFloat32(tensor, [&](uint64_t begin, const float* values, uint64_t count) {
+        narrow(begin, values, static_cast<int64_t>(count));
+    });
+}
+
+void HostWeight::narrow(uint64_t begin, const float* values, int64_t count) {
     if (type_ == GGML_TYPE_F16) {
-        auto* halves = reinterpret_cast<ggml_fp16_t*>(owned_.data());
-        ggml_fp32_to_fp16_row(values, halves, elements);
-        for (int64_t i = 0; i < elements; ++i) {
+        auto* halves = reinterpret_cast<ggml_fp16_t*>(owned_.data()) + begin;
+        ggml_fp32_to_fp16_row(values, halves, count);
+        for (int64_t i = 0; i < count; ++i) {
             if ((halves[i] & 0x7FFF) == 0x7C00 && std::isfinite(values[i])) {
                 throw Error("UnsupportedDType",
                             name_ + ": the value " + std::to_string(values[i]) +
@@ -137,10 +139,12 @@ void HostWeight::convert() {
         return;
     }
     if (type_ == GGML_TYPE_BF16) {
-        ggml_fp32_to_bf16_row(values, reinterpret_cast<ggml_bf16_t*>(owned_.data()), elements);
+        ggml_fp32_to_bf16_row(values, reinterpret_cast<ggml_bf16_t*>(owned_.data()) + begin, count);
         return;
     }
-    ggml_quantize_chunk(type_, values, owned_.data(), 0, elements / rowElements_, rowElements_, nullptr);
+    // These types are quantised block by block: rows do not matter, and pieces are whole blocks.
+    uint8_t* blocks = owned_.data() + ggml_row_size(type_, static_cast<int64_t>(begin));
+    ggml_quantize_chunk(type_, values, blocks, 0, 1, count, nullptr);
 }
 
 void HostWeight::replace(const uint8_t* data) {

@@ -59,11 +59,12 @@ class HostWeight {
 
   private:
     void convert();
+    /** Writes `count` values in the weight's type, from element `begin` on. */
+    void narrow(uint64_t begin, const float* values, int64_t count);
 
     std::string name_;
     ggml_type type_;
     size_t bytes_;
-    int64_t rowElements_;
     WeightSource source_;
     bool mapped_ = false;
     AlignedBytes owned_;

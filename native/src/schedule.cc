@@ -113,6 +113,12 @@ int Schedule::streamedUnit(const Recording& recording, const Segment& segment, D
                         detailsOf(leaf));
         }
         if (placed) continue;
+        if (streamer.lost()) {
+            throw Error("OutOfDeviceMemory",
+                        device.name() + " has no memory left for its streaming slots, through which " +
+                            subjectOf(leaf) + " would come.",
+                        detailsOf(leaf));
+        }
         if (!streamer.enabled()) {
             throw Error(
                 "WeightNotPlaced",

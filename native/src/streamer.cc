@@ -15,30 +15,51 @@ Streamer::Streamer(Device& device, double linkBytesPerSecond) : device_(device),
 Streamer::~Streamer() = default;
 
 void Streamer::configure(const std::optional<StreamerOptions>& options) {
+    if (options) check(*options);
+    const auto before = enabled() ? std::optional(options_) : std::nullopt;
     drop();
+    lost_ = false;
     if (!options) return;
-    if (options->slots < 1 || options->slots > 64 || options->slotBytes == 0) {
+    try {
+        make(*options);
+    } catch (const Error&) {
+        // What runs on the old slots goes on.
+        if (before) {
+            try {
+                make(*before);
+            } catch (const Error&) {
+                lost_ = true;
+            }
+        }
+        throw;
+    }
+}
+
+void Streamer::check(const StreamerOptions& options) const {
+    if (options.slots < 1 || options.slots > 64 || options.slotBytes == 0) {
         throw Error("InvalidArgument", "A streamer needs 1 to 64 slots of at least one byte.");
     }
-    if (options->prefetch && options->slots < 2) {
+    if (options.prefetch && options.slots < 2) {
         throw Error("InvalidArgument",
                     "Prefetching needs two slots: one is computed with while the other is filled.");
     }
-    if (options->slotBytes > device_.maxBufferBytes()) {
-        throw Error(
-            "OutOfDeviceMemory",
-            device_.name() + " holds at most " + bytesText(device_.maxBufferBytes()) +
-                " in one piece; a slot of " + bytesText(options->slotBytes) + " was wanted.",
-            {detailOf("needed", options->slotBytes), detailOf("available", device_.maxBufferBytes())});
+    if (options.slotBytes > device_.maxBufferBytes()) {
+        throw Error("OutOfDeviceMemory",
+                    device_.name() + " holds at most " + bytesText(device_.maxBufferBytes()) +
+                        " in one piece; a slot of " + bytesText(options.slotBytes) + " was wanted.",
+                    {detailOf("needed", options.slotBytes), detailOf("available", device_.maxBufferBytes())});
     }
-    std::vector<Slot> slots(options->slots);
+}
+
+void Streamer::make(const StreamerOptions& options) {
+    std::vector<Slot> slots(options.slots);
     for (Slot& slot : slots) {
-        slot.buffer = device_.allocate(Purpose::Slots, alignUp(options->slotBytes, device_.alignment()),
+        slot.buffer = device_.allocate(Purpose::Slots, alignUp(options.slotBytes, device_.alignment()),
                                        GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
     }
     engine_ = makeCopyEngine(device_, link_, slots.size());
     slots_ = std::move(slots);
-    options_ = *options;
+    options_ = options;
 }
 
 void Streamer::drop() {

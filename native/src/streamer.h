@@ -45,12 +45,14 @@ class Streamer {
     explicit Streamer(Device& device, double linkBytesPerSecond);
     ~Streamer();
 
-    /** Throws OutOfDeviceMemory, InvalidArgument; the old slots are gone then. */
+    /** Throws OutOfDeviceMemory, and then the old slots are back if they can be had; InvalidArgument. */
     void configure(const std::optional<StreamerOptions>& options);
     void drop();
     /** Empty slots, and copies that begin anew: the device's backend was replaced. */
     void restart();
     bool enabled() const { return !slots_.empty(); }
+    /** The last change failed, and the slots before it could not be had again. */
+    bool lost() const { return lost_; }
     size_t slotBytes() const { return options_.slotBytes; }
     /** Grows when the slots change. */
     uint64_t configuration() const { return configuration_; }
@@ -105,10 +107,14 @@ class Streamer {
         bool empty() const { return store == 0; }
     };
 
+    void check(const StreamerOptions& options) const;
+    void make(const StreamerOptions& options);
+
     Device& device_;
     Link link_;
     StreamerOptions options_;
     std::vector<Slot> slots_;
+    bool lost_ = false;
     std::unique_ptr<CopyEngine> engine_;
     double copySecondsBefore_ = 0;
     uint64_t configuration_ = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -97,6 +98,11 @@ class Checkpoint {
      * for other types.
      */
     void readFloat32(const CheckpointTensor& tensor, float* out) const;
+    /** The same in pieces that fit a processor's cache: values from element `begin` on, whole blocks of every
+     * type. */
+    void forEachFloat32(
+        const CheckpointTensor& tensor,
+        const std::function<void(uint64_t begin, const float* values, uint64_t count)>& each) const;
 
     /**
      * The tensor as f16 or bf16, `tensor.elements` values, where that loses nothing: NaN stays NaN (its

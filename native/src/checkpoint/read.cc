@@ -239,6 +239,18 @@ void Checkpoint::readFloat32(const CheckpointTensor& tensor, float* out) const {
     }
 }
 
+void Checkpoint::forEachFloat32(
+    const CheckpointTensor& tensor,
+    const std::function<void(uint64_t begin, const float* values, uint64_t count)>& each) const {
+    checkUnchanged(tensor);
+    const Reader reader(tensor, files_[tensor.file]);
+    willNeed(tensor);
+    forEachChunk(reader, tensor.elements, [&](uint64_t begin, const float* values, uint64_t count) {
+        each(begin, values, count);
+        return true;
+    });
+}
+
 void Checkpoint::readFloat16Exact(const CheckpointTensor& tensor, uint16_t* out) const {
     checkUnchanged(tensor);
     const Reader reader(tensor, files_[tensor.file]);
