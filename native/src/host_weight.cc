@@ -55,10 +55,7 @@ void AlignedBytes::Free::operator()(uint8_t* data) const {
 }
 
 HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source)
-    : name_(name),
-      type_(type),
-      bytes_(tensorBytes(type, shape)),
-      source_(std::move(source)) {
+    : name_(name), type_(type), bytes_(tensorBytes(type, shape)), source_(std::move(source)) {
     if (source_.tensor == nullptr) {
         if (source_.data.size() != bytes_) {
             throw Error("ShapeMismatch",
