@@ -4,6 +4,8 @@ import type { Tensor } from './tensor.ts';
 
 /** Positions by which a cache grows, as `KVCache` does. */
 const block = 64;
+/** A tensor begins where the device wants it to. */
+const padding = 256;
 
 export interface PeakOptions {
   /** Rows that are generated together. Default: 1. */
@@ -44,11 +46,14 @@ export function peakBytes(
  *
  *     const cache = new PlannedCache({ layers, kvHeads, headDim }, keys);
  *     const plan = graphs.plan(`plan ${keys}`, (g) => record(g, (layer) => cache.view(layer)));
- *     const working = cache.graphBytes(plan) + peakBytes(positionBytes, layers, keys, 'dynamic');
+ *     const { computeBytes, ioBytes } = cache.without(plan);
+ *     const working = computeBytes + ioBytes + peakBytes(positionBytes, layers, keys, 'dynamic');
  */
 export class PlannedCache {
   readonly #options: KVCacheOptions;
   readonly #tensors: number[] = [];
+  /** New positions. */
+  #count = 0;
 
   /** @param keys positions that attention sees: the capacity of the real cache. */
   constructor(
@@ -67,16 +72,18 @@ export class PlannedCache {
     };
   }
 
-  /** Bytes of the planned graph without what stands for the cache. */
-  graphBytes(plan: { computeBytes: number; ioBytes: number }): number {
+  /** The planned graph without what stands for the cache, and with its `slots`. */
+  without(plan: { computeBytes: number; ioBytes: number }): { computeBytes: number; ioBytes: number } {
     const standIns = this.#tensors.reduce((sum, bytes) => sum + bytes, 0);
-    return plan.computeBytes + Math.max(0, plan.ioBytes - standIns);
+    const slots = this.#count * 8 + padding;
+    return { computeBytes: plan.computeBytes, ioBytes: Math.max(0, plan.ioBytes - standIns) + slots };
   }
 
   #store(g: GraphBuilder, name: string, values: Tensor): Tensor {
     const { batch = 1, kvHeads, headDim, dtype = 'f32' } = this.#options;
     const past = g.input(name, dtype, [batch, this.keys, kvHeads * headDim]);
     g.output(`new ${name}`, values);
+    this.#count = values.size(1);
     this.#tensors.push(past.elements * (dtype === 'f16' ? 2 : 4), values.elements * 4);
     return past.reshape(batch, this.keys, kvHeads, headDim);
   }
