@@ -204,6 +204,17 @@ export class ModelHandle {
     return bytes;
   }
 
+  /**
+   * Resolves when the device has done what was asked of it before: what was disposed of is given back then. Never
+   * rejects.
+   */
+  async settle(): Promise<void> {
+    if (this.onHost || this.#disposed) return;
+    // Asked for what is so already, the device answers in its turn.
+    const asked = this.#fixedPlaced ? this.store.place(fixedPart) : this.store.unplace(fixedPart);
+    await asked.catch(() => {});
+  }
+
   /** Throws if what is remembered differs from what the store says is on the device. */
   verify(): void {
     if (this.onHost || this.#disposed || this.#movesInProgress > 0) return;

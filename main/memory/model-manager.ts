@@ -61,6 +61,8 @@ export interface StageToPlan {
 export interface Placement {
   /** One per device that something had to be planned for; none on the processor. */
   readonly plans: readonly Plan[];
+  /** Resolves when the devices have given back what the stage disposed of: call it before `release`, to measure right. */
+  settle(): Promise<void>;
   /** The stage is over: its components may give up memory again. `failed`: its measurements mean nothing. */
   release(failed?: boolean): void;
 }
@@ -230,7 +232,10 @@ export class ModelManager {
       for (const one of placed) this.#end(one, memory, failed);
       if (this.#options.checkAlways) this.verify();
     };
-    return { plans: placed.map(({ plan }) => plan), release };
+    const settle = async (): Promise<void> => {
+      for (const { stage } of placed) await stage.handles[0]?.settle();
+    };
+    return { plans: placed.map(({ plan }) => plan), settle, release };
   }
 
   /**
@@ -270,6 +275,7 @@ export class ModelManager {
     for (;;) {
       throwIfCancelled(signal);
       const placed = await book.lock.run(async () => {
+        await handles[0]?.settle();
         const request = this.#request(book, handles, memory, options);
         if (wait.shouldWait(planLoad(this.state(book, options.policy), request).overBudgetBytes)) return null;
         if (this.#learning.wantsMeasuring(book, handles, name, memory)) await book.trim();

@@ -1,16 +1,18 @@
 /** The body of a stage yields (async iterable) or returns (promise). */
 export type StageBody<T> = () => AsyncIterable<T> | Promise<T>;
 
+export type StageEnd = (failed: boolean) => Promise<void>;
+
 /**
  * Runs `body` between `begin` and `end`, when the result is awaited or iterated and not before: only then is it known
  * whether the body's value is one or many.
  */
 export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
-  readonly #begin: () => Promise<(failed: boolean) => void>;
+  readonly #begin: () => Promise<StageEnd>;
   readonly #body: StageBody<T>;
   #result: Promise<T> | null = null;
 
-  constructor(body: StageBody<T>, begin: () => Promise<(failed: boolean) => void>) {
+  constructor(body: StageBody<T>, begin: () => Promise<StageEnd>) {
     this.#body = body;
     this.#begin = begin;
   }
@@ -26,7 +28,7 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
       yield* values;
       failed = false;
     } finally {
-      end(failed);
+      await end(failed);
     }
   }
 
@@ -64,7 +66,7 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
       failed = false;
       return result;
     } finally {
-      end(failed);
+      await end(failed);
     }
   }
 }

@@ -173,7 +173,7 @@ export class RequestContext implements StageContext {
       failed = false;
       return result;
     } finally {
-      this.#end(handles, placement, failed);
+      await this.#end(handles, placement, failed);
     }
   }
 
@@ -225,7 +225,8 @@ export class RequestContext implements StageContext {
     return placement;
   }
 
-  #end(handles: ModelHandle[], placement: Placement, failed: boolean): void {
+  async #end(handles: ModelHandle[], placement: Placement, failed: boolean): Promise<void> {
+    await placement.settle();
     this.#used.placed(handles);
     this.#used.notePeak();
     placement.release(failed);
