@@ -179,6 +179,16 @@ export function browserBridge(parts: BrowserParts): StudioBridge {
       return { path: suggested_name };
     },
 
+    async saveTrace({ suggested_name }) {
+      const response = await post(`${wirePaths.call}runtime.trace`, {});
+      const file = new Blob([await response.text()], { type: 'application/json' });
+      const url = URL.createObjectURL(file);
+      parts.download(url, suggested_name);
+      // The download has read it long before.
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      return { path: suggested_name };
+    },
+
     async openExternal(url) {
       parts.openWindow(url);
     },

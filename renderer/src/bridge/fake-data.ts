@@ -4,6 +4,7 @@ import type {
   ModelSnapshot,
   RuntimeSnapshot,
 } from '../../../main/contract/runtime.ts';
+import { say } from '../../../main/contract/said.ts';
 import { defaultSettings, type Settings } from '../../../main/contract/settings.ts';
 import type { Job, SpeakResult } from '../../../main/contract/speech.ts';
 
@@ -60,7 +61,8 @@ export const fakeCpu: DeviceSnapshot = {
   kind: 'cpu',
   simulated: false,
   used: true,
-  why: 'the best device there is',
+  why: say('device_no_graphics').message,
+  reason: say('device_no_graphics'),
   total_bytes: 23.4 * GiB,
   free_bytes: 21.3 * GiB,
   held: { weights: 0, slots: 0, compute: 0, io: 0, state: 0 },
@@ -74,7 +76,8 @@ export const fakeGpu: DeviceSnapshot = {
   kind: 'gpu',
   simulated: false,
   used: true,
-  why: 'the device with most memory',
+  why: say('device_most_memory').message,
+  reason: say('device_most_memory'),
   total_bytes: 12 * GiB,
   free_bytes: 2.6 * GiB,
   held: { weights: 4.3 * GiB, slots: 0.4 * GiB, compute: 1.1 * GiB, io: 0.05 * GiB, state: 0.6 * GiB },
@@ -214,7 +217,8 @@ export const partialSnapshot = (): RuntimeSnapshot =>
       {
         ...fakeCpu,
         used: false,
-        why: 'kept for the desktop',
+        why: say('device_graphics_faster').message,
+        reason: say('device_graphics_faster'),
       },
     ],
     host: {

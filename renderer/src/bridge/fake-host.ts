@@ -17,6 +17,7 @@ export class FakeHost implements StudioBridge {
   readonly answers: Answers;
   readonly shell: ShellBridge['shell'];
   saved: { job_id: string; suggested_name: string }[] = [];
+  savedTraces: string[] = [];
   savedAs: { path: string } | null = { path: '/home/sora/Music/hello.wav' };
   onLink?: NonNullable<StudioBridge['onLink']>;
   readonly #listeners = new Map<EventName, Set<(data: never) => void>>();
@@ -65,6 +66,11 @@ export class FakeHost implements StudioBridge {
   async saveAudio(request: { job_id: string; suggested_name: string }): Promise<{ path: string } | null> {
     this.saved.push(request);
     return this.savedAs;
+  }
+
+  async saveTrace({ suggested_name }: { suggested_name: string }): Promise<{ path: string } | null> {
+    this.savedTraces.push(suggested_name);
+    return this.savedAs === null ? null : { path: `/home/sora/Documents/${suggested_name}` };
   }
 
   async openExternal(): Promise<void> {}

@@ -13,6 +13,7 @@ import {
   wholly,
 } from './fake-data.ts';
 import { FakeHost } from './fake-host.ts';
+import { emptyTimeline, fakeCurve, fakeTimeline, fakeWhatIf } from './fake-memory.ts';
 
 const sampleRate = fakeEngine.sample_rate;
 
@@ -30,6 +31,7 @@ export function fakeBridge(scenario: string): FakeHost {
   let jobs: Job[] = [];
   let loaded = false;
   let pinned = false;
+  let timeline: ReturnType<typeof fakeTimeline> | null = null;
   const snapshot = () => {
     if (scenario === 'partial') return partialSnapshot();
     const model = { ...wholly(), pinned };
@@ -72,6 +74,18 @@ export function fakeBridge(scenario: string): FakeHost {
       'jobs.cancel': ({ job_id }) => {
         cancelled.add(job_id);
         return { state: 'stopping' };
+      },
+      'runtime.what_if': (request) => fakeWhatIf(request, snapshot()),
+      'runtime.what_if_curve': (request) => fakeCurve(request, snapshot()),
+      'runtime.timeline': ({ after = 0, since = 0 }) => {
+        const all = scenario === 'partial' ? fakeTimeline(Date.now()) : emptyTimeline(Date.now());
+        timeline ??= all;
+        return {
+          ...timeline,
+          at: Date.now(),
+          events: timeline.events.filter(({ id }) => id > after),
+          samples: timeline.samples.filter(({ at }) => at > since),
+        };
       },
       'models.load': () => {
         loaded = true;

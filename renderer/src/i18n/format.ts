@@ -27,13 +27,19 @@ export interface Format {
   /** `free` without its unit and `total` with it: "21.3 of 23.4 GB". */
   bytesOf(part: number, whole: number): { part: string; whole: string };
   percent(fraction: number): string;
+  /** With its sign: "+12%". */
+  signedPercent(fraction: number): string;
   /** 0:07, 12:30, 1:02:03 */
   clock(seconds: number): string;
   /** A duration in words: "14 sec", "3 min 20 sec". */
   span(seconds: number): string;
+  /** A short time, as exact as it is worth: "18 ms", "1.2 sec". */
+  time(seconds: number): string;
   /** A speed-like factor: "1.25×". */
   factor(value: number): string;
   timeOfDay(milliseconds: number): string;
+  /** With seconds. */
+  exactTime(milliseconds: number): string;
   language(tag: string): string;
   /** A Unicode script by its English name: "Han", "Cyrillic"; null for one that has no common name. */
   script(name: string): string | null;
@@ -47,8 +53,14 @@ export function createFormat(language: Language): Format {
   const number = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options);
   const plain = [0, 1, 2, 3].map((digits) => number({ maximumFractionDigits: digits }));
   const percent = number({ style: 'percent', maximumFractionDigits: 0 });
+  const signedPercent = number({ style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' });
   const factor = number({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });
+  const exactTime = new Intl.DateTimeFormat(language, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
   const names = new Intl.DisplayNames(language, { type: 'language' });
   const scripts = new Intl.DisplayNames(language, { type: 'script' });
   const list = new Intl.ListFormat(language, { style: 'narrow', type: 'unit' });
@@ -69,10 +81,10 @@ export function createFormat(language: Language): Format {
       maximumFractionDigits: digitsFor(scaled, index),
     }).format(scaled);
   };
-  const unit = (value: number, name: 'second' | 'minute' | 'hour', digits = 0): string =>
+  const unit = (value: number, name: 'millisecond' | 'second' | 'minute' | 'hour', digits = 0): string =>
     number({ style: 'unit', unit: name, unitDisplay: 'short', maximumFractionDigits: digits }).format(value);
 
-  return {
+  const formatted: Format = {
     number: (value, digits = 0) => plain[Math.min(3, digits)]!.format(value),
     bytes: (value) => inUnit(value, unitIndex(value)),
     mebibytes: (value) => inUnit(value * 1024 ** 2, unitIndex(value * 1024 ** 2)),
@@ -81,6 +93,7 @@ export function createFormat(language: Language): Format {
       const scaled = part / 1024 ** index;
       return { part: plain[digitsFor(scaled, index)]!.format(scaled), whole: inUnit(whole, index) };
     },
+    signedPercent: (fraction) => signedPercent.format(fraction),
     percent: (fraction) => percent.format(fraction),
     clock: (seconds) => {
       const whole = Math.max(0, Math.floor(seconds));
@@ -104,8 +117,14 @@ export function createFormat(language: Language): Format {
         ? unit(rounded / 60, 'hour')
         : list.format([unit(Math.floor(rounded / 60), 'hour'), unit(rounded % 60, 'minute')]);
     },
+    time: (seconds) => {
+      if (seconds >= 60) return formatted.span(seconds);
+      if (seconds >= 1) return unit(seconds, 'second', seconds < 10 ? 2 : 1);
+      return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0);
+    },
     factor: (value) => `${factor.format(value)}×`,
     timeOfDay: (milliseconds) => time.format(milliseconds),
+    exactTime: (milliseconds) => exactTime.format(milliseconds),
     language: (tag) => {
       try {
         return names.of(tag) ?? tag;
@@ -120,4 +139,5 @@ export function createFormat(language: Language): Format {
     parts: (items) => items.join(' · '),
     list: (items) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items),
   };
+  return formatted;
 }

@@ -5,6 +5,7 @@ import { I18nextProvider } from 'react-i18next';
 import { describe, expect, it } from 'vitest';
 import { StudioError } from '../../../main/contract/errors.ts';
 import type { ComponentSnapshot } from '../../../main/contract/runtime.ts';
+import { say } from '../../../main/contract/said.ts';
 import type { partialReasonSchema } from '../../../main/contract/speech.ts';
 import { fakeJob, fakeResult, fakeSnapshot, partialSnapshot, wholly } from '../bridge/fake-data.ts';
 import { createI18n } from '../i18n/index.ts';
@@ -219,7 +220,10 @@ describe.each(languages)('the Generate screen in %s', (language) => {
     });
     host.emit('job.finished', {
       job_id: 'good',
-      result: fakeResult({ warnings: ['Two characters were skipped.'], applied: { speed: 1.25, pitch: 1 } }),
+      result: fakeResult({
+        warnings: [say('text_undecodable', { count: 2 })],
+        applied: { speed: 1.25, pitch: 1 },
+      }),
     });
     queue('bad', 'A bad one');
     host.emit('job.failed', {

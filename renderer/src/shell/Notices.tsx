@@ -90,6 +90,10 @@ function NoticeText({ notice }: { notice: Notice }) {
       return t('notices.restored');
     case 'freed':
       return t('notices.freed', { model: notice.model, bytes: format.bytes(notice.bytes) });
+    case 'limit':
+      return notice.limitMb === null
+        ? t('notices.noLimit')
+        : t('notices.limit', { limit: format.mebibytes(notice.limitMb) });
     case 'failed': {
       const { title, why, fix } = describeError(notice.error, language, format);
       return (

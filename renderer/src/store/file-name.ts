@@ -15,9 +15,16 @@ export function suggestedName(text: string, at: Date): string {
     if (lastSpace > longestStem / 2) stem = stem.slice(0, lastSpace);
   }
   stem = stem.replace(/^[. ]+|[. ,;:!…。，；：！]+$/gu, '');
-  if (stem === '') {
-    const two = (value: number) => String(value).padStart(2, '0');
-    stem = `mizuoto ${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}${two(at.getMinutes())}${two(at.getSeconds())}`;
-  }
+  if (stem === '') stem = `mizuoto ${moment(at)}`;
   return `${stem}.wav`;
+}
+
+export function traceName(at: Date): string {
+  return `mizuoto-memory ${moment(at)}.json`;
+}
+
+function moment(at: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}${two(at.getMinutes())}${two(at.getSeconds())}`;
 }

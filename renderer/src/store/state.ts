@@ -2,6 +2,7 @@ import type { ConnectionSlice } from './connection.ts';
 import type { DraftSlice } from './draft.ts';
 import type { EnginesSlice } from './engines.ts';
 import type { JobsSlice } from './jobs.ts';
+import type { MemorySlice } from './memory.ts';
 import type { PlayerSlice } from './player.ts';
 import type { RuntimeSlice } from './runtime.ts';
 import type { SettingsSlice } from './settings.ts';
@@ -12,6 +13,7 @@ export type StudioState = ConnectionSlice &
   SettingsSlice &
   EnginesSlice &
   RuntimeSlice &
+  MemorySlice &
   JobsSlice &
   DraftSlice &
   PlayerSlice &

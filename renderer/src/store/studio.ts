@@ -7,6 +7,7 @@ import { draftSlice } from './draft.ts';
 import { enginesSlice } from './engines.ts';
 import { jobsSlice } from './jobs.ts';
 import type { Keeper } from './keep.ts';
+import { memorySlice } from './memory.ts';
 import { playerSlice } from './player.ts';
 import { runtimeSlice } from './runtime.ts';
 import { settingsSlice } from './settings.ts';
@@ -39,6 +40,7 @@ export function createStudio(parts: StudioParts): Studio {
     ...settingsSlice(),
     ...enginesSlice(),
     ...runtimeSlice(),
+    ...memorySlice(),
     ...jobsSlice(parts.keeper.hidden()),
     ...draftSlice(parts.keeper.draft()),
     ...playerSlice(parts.keeper.volume()),

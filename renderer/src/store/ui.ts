@@ -10,6 +10,8 @@ export type Notice =
   /** A result's text and settings took the place of `before`. */
   | { kind: 'restored'; before: Draft }
   | { kind: 'freed'; model: string; bytes: number }
+  /** A limit of device memory is in force; null: none. */
+  | { kind: 'limit'; limitMb: number | null }
   /** `saveJob`: saving this job failed; offer another place. */
   | { kind: 'failed'; error: ErrorBody; saveJob?: string };
 

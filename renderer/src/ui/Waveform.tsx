@@ -1,26 +1,7 @@
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useRef } from 'react';
 import type { Recording } from '../audio/recording.ts';
 import { drawWaveform, type WaveformColours, waveformColours } from './draw-waveform.ts';
-
-const darkQuery = '(prefers-color-scheme: dark)';
-
-/** Changes whenever the theme in force does. */
-function useThemeKey(): string {
-  return useSyncExternalStore(
-    (changed) => {
-      const query = window.matchMedia(darkQuery);
-      const observer = new MutationObserver(changed);
-      query.addEventListener('change', changed);
-      observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-      return () => {
-        query.removeEventListener('change', changed);
-        observer.disconnect();
-      };
-    },
-    () => `${document.documentElement.dataset.theme ?? ''} ${window.matchMedia(darkQuery).matches}`,
-    () => '',
-  );
-}
+import { useThemeKey } from './theme-key.ts';
 
 /**
  * The picture of a recording, drawn from its peaks alone. `frames` only says that it has grown; `position` is asked at

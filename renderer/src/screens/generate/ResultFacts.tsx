@@ -3,15 +3,17 @@ import { useTranslation } from 'react-i18next';
 import type { Job } from '../../../../main/contract/speech.ts';
 import type { Finding } from '../../audio/checks.ts';
 import type { Format } from '../../i18n/format.ts';
+import { sayIn } from '../../i18n/said.ts';
 import type { AudioSummary } from '../../store/jobs.ts';
 import { playJob } from '../../store/play.ts';
 import { Chip } from '../../ui/Chip.tsx';
-import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
+import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
 
 /** What a finished result says of itself, in one quiet line. */
 export function ResultFacts({ job, audio }: { job: Job; audio: AudioSummary | undefined }) {
   const { t } = useTranslation();
   const format = useFormat();
+  const language = useLanguage();
   const { result } = job;
   const voice = useStudioState(
     (state) =>
@@ -68,7 +70,7 @@ export function ResultFacts({ job, audio }: { job: Job; audio: AudioSummary | un
         </Chip>
       )}
       {result !== null && result.warnings.length > 0 && (
-        <Chip tone="warning" hint={result.warnings.join(' ')}>
+        <Chip tone="warning" hint={result.warnings.map((said) => sayIn(said, language, format)).join(' ')}>
           <Info aria-hidden size={11} />
           {t('results.warnings', { count: result.warnings.length })}
         </Chip>

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { DeviceSnapshot, RuntimeSnapshot } from '../../../../main/contract/runtime.ts';
+import { sayIn } from '../../i18n/said.ts';
 import { deviceName } from '../../shell/device-name.ts';
 import { Chip } from '../../ui/Chip.tsx';
 import { useFormat, useLanguage } from '../../ui/studio-context.ts';
@@ -12,8 +13,7 @@ export function DeviceCard({ device }: { device: DeviceSnapshot }) {
   const name = deviceName(device);
   const { part: free, whole: total } = format.bytesOf(device.free_bytes, device.total_bytes);
   const held = heldBytes(device);
-  // The host gives its reason as an English sentence.
-  const why = useLanguage() === 'en' && device.why !== '' ? device.why : undefined;
+  const why = sayIn(device.reason, useLanguage(), format);
   return (
     <article data-testid="device" data-device={device.id} aria-label={name} className="py-4">
       <div className="mb-2 flex flex-wrap items-baseline gap-x-3 gap-y-1">

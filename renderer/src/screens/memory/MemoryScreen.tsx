@@ -8,6 +8,8 @@ import { ErrorCard } from '../../ui/ErrorCard.tsx';
 import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
 import { DeviceCard, RamCard } from './DeviceCard.tsx';
 import { ModelCard } from './ModelCard.tsx';
+import { TimelineSection } from './Timeline.tsx';
+import { WhatIfSection } from './WhatIf.tsx';
 
 export function MemoryScreen() {
   const { t } = useTranslation();
@@ -61,6 +63,8 @@ export function MemoryScreen() {
             </div>
           )}
         </section>
+        <WhatIfSection />
+        <TimelineSection />
       </div>
     </div>
   );
