@@ -43,3 +43,18 @@ export function splitRows(x: Tensor, most: number): Tensor[] {
     return x.narrow(0, start, Math.floor(((index + 1) * rows) / parts) - start);
   });
 }
+
+/** Pieces joined until each has at least `least` rows, but for the last. */
+export function joinRows(pieces: readonly Tensor[], least: number): Tensor[] {
+  const joined: Tensor[] = [];
+  let group: Tensor[] = [];
+  let rows = 0;
+  for (const [index, piece] of pieces.entries()) {
+    group.push(piece);
+    rows += piece.size(0);
+    if (rows < least && index < pieces.length - 1) continue;
+    joined.push(group.reduce((whole, part) => whole.concat(part, 0)));
+    [group, rows] = [[], 0];
+  }
+  return joined;
+}

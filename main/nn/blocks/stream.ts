@@ -1,7 +1,7 @@
 import type { Addon, Device, GraphPlan, State } from '../../../native/addon.ts';
 import { GraphBuilder, type GraphOptions } from '../graph.ts';
 import type { Module } from '../module.ts';
-import { type Shape, sameShape, showShape } from '../shapes.ts';
+import { elementsOf, type Shape, sameShape, showShape } from '../shapes.ts';
 import type { Tensor } from '../tensor.ts';
 
 /**
@@ -59,17 +59,25 @@ export class StreamLayout {
     return this.#indices.get(owner)?.get(part) ?? null;
   }
 
-  /** Exact sizes of a chunk's graph; what it keeps counts as inputs. Nothing is allocated. */
+  /** Bytes of a state, without the device's padding. */
+  bytes(addon: Addon): number {
+    return this.#slots.reduce((sum, { shape }) => sum + addon.tensorBytes('f32', [...shape]), 0);
+  }
+
+  /** Sizes of a chunk's graph without the state. Nothing is allocated. */
   plan(
     addon: Addon,
     device: Device,
     record: RecordChunk,
-    place: ChunkPlace,
+    place: ChunkPlace = {},
     options: GraphOptions = {},
-  ): GraphPlan {
+  ): Pick<GraphPlan, 'computeBytes' | 'ioBytes'> {
     const g = new GraphBuilder(addon, options);
-    record(g, new Recording(this, null, place, null));
-    return g.plan(device);
+    const recording = new Recording(this, null, place, null);
+    record(g, recording);
+    const standIns = recording.store(g);
+    const { computeBytes, ioBytes } = g.plan(device);
+    return { computeBytes, ioBytes: ioBytes - standIns };
   }
 
   #add(slot: Slot): number {
@@ -163,13 +171,24 @@ class Recording implements Stream {
     this.#kept.set(index, value);
   }
 
-  /** After the last piece: what was kept goes to the state, once. */
-  store(g: GraphBuilder): void {
-    if (this.#state === null) return;
+  /**
+   * After the last piece: what was kept goes to the state, once. In a plan inputs and outputs stand for the state.
+   *
+   * @returns bytes of what stands for it
+   */
+  store(g: GraphBuilder): number {
+    let bytes = 0;
     for (const [index, value] of this.#kept) {
       const { shape } = this.#layout.slots[index]!;
-      value.record('cpy', [value, g.state(this.#state, index, 'f32', shape)], [], shape);
+      if (this.#state !== null) {
+        value.record('cpy', [value, g.state(this.#state, index, 'f32', shape)], [], shape);
+      } else {
+        g.output(`kept ${index}`, value);
+        bytes += 4 * elementsOf(shape);
+      }
     }
+    for (const value of this.#recalled.values()) if (this.#state === null) bytes += 4 * value.elements;
+    return bytes;
   }
 
   #slot(index: number, owner: Module, part: string, shape: Shape): Slot {

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Checkpoint, Device } from '../../../native/addon.ts';
+import {
+  absentVulkan,
+  addon,
+  openTestDevice,
+  testLimits,
+  vulkanName,
+  vulkanRequired,
+} from '../../nn/testing/devices.ts';
+import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
+import { CodecDecoder, codecDecoderName } from './codec-decoder.ts';
+import { CodecDecoding } from './codec-decoding.ts';
+import { codecTensors } from './codec-tensors.ts';
+import { openNumbers, openTiny, place, type Residency, tinyConfig } from './codec-testing.ts';
+
+let checkpoint: Checkpoint;
+let numbers: Checkpoint;
+
+beforeAll(async () => {
+  checkpoint = await openTiny('codec');
+  numbers = await openNumbers();
+});
+
+afterAll(() => {
+  checkpoint.close();
+  numbers.close();
+});
+
+function codesOf(frames: number): Int32Array {
+  return fixture(numbers, `decode_${frames}.codes`).data as Int32Array;
+}
+
+async function withDecoder<T>(
+  device: Device,
+  body: (decoding: CodecDecoding, module: CodecDecoder) => Promise<T>,
+  residency: Residency = 'resident',
+): Promise<T> {
+  const module = new CodecDecoder(tinyConfig.codec.decoder_config, codecTensors(checkpoint));
+  const store = await place(module, checkpoint, device, codecDecoderName, residency);
+  const decoding = new CodecDecoding({ addon, device, module });
+  try {
+    return await body(decoding, module);
+  } finally {
+    await decoding.dispose();
+    await store.dispose();
+  }
+}
+
+/** Pushes frames in pieces of these lengths, again and again, and joins what comes out. */
+async function streamed(
+  decoding: CodecDecoding,
+  codes: Int32Array,
+  lengths: number[],
+): Promise<Float32Array> {
+  const width = decoding.quantizers;
+  const stream = await decoding.start();
+  const parts: Float32Array[] = [];
+  for (let at = 0, turn = 0; at < codes.length; turn += 1) {
+    const end = at + lengths[turn % lengths.length]! * width;
+    parts.push(await stream.push(codes.subarray(at, end)));
+    at = end;
+  }
+  parts.push(await stream.finish());
+  return Float32Array.from(parts.flatMap((part) => [...part]));
+}
+
+describe('codec decoder on CPU', () => {
+  let device: Device;
+  beforeAll(async () => {
+    device = await openTestDevice('CPU');
+  });
+  afterAll(() => device.close());
+
+  it.each([1, 7, 40])('decodes %i frames as upstream does in one pass', async (frames) => {
+    const expected = fixture(numbers, `decode_${frames}.samples`).data;
+    expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(0.1);
+    await withDecoder(device, async (decoding) => {
+      const samples = await decoding.decode(codesOf(frames));
+      expect(largestDifference(samples, expected)).toBeLessThan(5e-6);
+    });
+  });
+
+  it('gives the same bits however the frames arrive', async () => {
+    const codes = codesOf(40);
+    await withDecoder(device, async (decoding) => {
+      const whole = await decoding.decode(codes);
+      for (const lengths of [[1], [2, 3], [7], [40], [11, 1, 1, 5]]) {
+        expect(await streamed(decoding, codes, lengths)).toEqual(whole);
+      }
+    });
+  });
+
+  it('decodes two streams at a time without mixing them', async () => {
+    const width = tinyConfig.codec.decoder_config.num_quantizers;
+    const codes = codesOf(40);
+    const other = codes.slice().reverse();
+    await withDecoder(device, async (decoding) => {
+      const alone = await decoding.decode(codes.subarray(0, 20 * width));
+      const [a, b] = [await decoding.start(), await decoding.start()];
+      const parts: number[] = [];
+      for (let at = 0; at < 20 * width; at += width) {
+        const [mine] = await Promise.all([
+          a.push(codes.subarray(at, at + width)),
+          b.push(other.subarray(at, at + width)),
+        ]);
+        parts.push(...mine);
+      }
+      parts.push(...(await a.finish()));
+      b.close();
+      expect(Float32Array.from(parts)).toEqual(alone);
+    });
+  });
+
+  it('begins early: the first chunk is one frame, and a signal of none is empty', async () => {
+    const width = tinyConfig.codec.decoder_config.num_quantizers;
+    await withDecoder(device, async (decoding) => {
+      const stream = await decoding.start();
+      expect(stream.wanted).toBe(1);
+      const first = await stream.push(codesOf(7).subarray(0, width));
+      expect(first).toHaveLength(decoding.samplesPerFrame);
+      expect(stream.wanted).toBe(2);
+      stream.close();
+      expect(await decoding.decode(new Int32Array(0))).toHaveLength(0);
+    });
+  });
+
+  it('refuses codes that no codebook has, and half frames', async () => {
+    await withDecoder(device, async (decoding) => {
+      const width = decoding.quantizers;
+      const bad = new Int32Array(2 * width);
+      bad[width + 1] = tinyConfig.codec.decoder_config.codebook_size;
+      await expect(decoding.decode(bad)).rejects.toThrow('Code 64 of frame 1 is not below 64');
+      await expect(decoding.decode(new Int32Array(width).fill(-1))).rejects.toThrow('Code -1');
+      await expect(decoding.decode(new Int32Array(width + 1))).rejects.toThrow('no whole frames');
+      const stream = await decoding.start();
+      stream.close();
+      await expect(stream.push(new Int32Array(width))).rejects.toThrow('has ended');
+      // A refused signal leaves nothing behind.
+      const samples = await decoding.decode(codesOf(7));
+      expect(largestDifference(samples, fixture(numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
+    });
+  });
+});
+
+describe('codec decoder with little memory', () => {
+  it('gives the bits of the plain CPU resident, half resident and streamed', async () => {
+    const plain = await openTestDevice('CPU');
+    const codes = codesOf(40);
+    const expected = await withDecoder(plain, (decoding) => decoding.decode(codes));
+    await plain.close();
+    for (const residency of ['resident', 'half', 'streamed'] as const) {
+      const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 64 * 2 ** 20 });
+      const samples = await withDecoder(device, (decoding) => decoding.decode(codes), residency);
+      expect(samples).toEqual(expected);
+      expect(device.streamerStats().streamedBytes > 0).toBe(residency !== 'resident');
+      await device.close();
+    }
+  });
+
+  it('plans its working memory exactly', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 64 * 2 ** 20 });
+    for (const frames of [1, 7, 40]) {
+      await withDecoder(device, async (decoding) => {
+        const planned = decoding.workingBytes(frames);
+        expect(device.memory().held.compute + device.memory().held.io + device.memory().held.state).toBe(0);
+        device.resetPeak();
+        await decoding.decode(codesOf(frames));
+        const used = device.memory().peakWorkingBytes;
+        expect(used).toBeLessThanOrEqual(planned);
+        expect(used).toBeGreaterThan(0.9 * planned);
+      });
+      expect(device.memory().peakWorkingBytes).toBeGreaterThan(0);
+    }
+    await device.close();
+  });
+});
+
+describe('codec decoder on Vulkan', () => {
+  it(
+    'gives the same bits streamed and resident, close to upstream',
+    async ({ skip }) => {
+      if (vulkanName === null) {
+        if (vulkanRequired) throw new Error(absentVulkan);
+        skip(absentVulkan);
+        return;
+      }
+      const device = await openTestDevice('Vulkan');
+      const codes = codesOf(7);
+      const resident = await withDecoder(device, (decoding) => decoding.decode(codes));
+      const expected = fixture(numbers, 'decode_7.samples').data;
+      expect(largestDifference(resident, expected)).toBeLessThan(2e-2);
+      const streamed = await withDecoder(device, (decoding) => decoding.decode(codes), 'streamed');
+      expect(streamed).toEqual(resident);
+      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+      await device.close();
+    },
+    testLimits.Vulkan,
+  );
+});

@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url';
+import type { Checkpoint, Device, WeightStore } from '../../../native/addon.ts';
+import { loadWeights } from '../../nn/checkpoint.ts';
+import type { Module } from '../../nn/module.ts';
+import { addon } from '../../nn/testing/devices.ts';
+import { unitsOf } from '../../nn/testing/stack.ts';
+import { type Qwen3TtsConfig, readQwen3TtsConfig } from './config.ts';
+
+const folder = fileURLToPath(new URL('fixtures/tiny/base', import.meta.url));
+
+export const tinyConfig: Qwen3TtsConfig = await readQwen3TtsConfig(folder);
+
+export function openTiny(part: 'codec' | 'model'): Promise<Checkpoint> {
+  const file = part === 'codec' ? 'speech_tokenizer/model.safetensors' : 'model.safetensors';
+  return addon.openCheckpoint([`${folder}/${file}`]);
+}
+
+export function openNumbers(): Promise<Checkpoint> {
+  return addon.openCheckpoint([fileURLToPath(new URL('fixtures/codec.safetensors', import.meta.url))]);
+}
+
+/** How much of a component is on the device; the rest streams. */
+export type Residency = 'resident' | 'half' | 'streamed';
+
+/** Binds a network to its weights, in float32; each of its memory units is one, however small. */
+export async function place(
+  module: Module,
+  checkpoint: Checkpoint,
+  device: Device,
+  rename: (name: string) => string | null,
+  residency: Residency = 'resident',
+): Promise<WeightStore> {
+  const units = module.memoryUnits() ?? [];
+  const { store } = await loadWeights(addon, module, checkpoint, {
+    component: 'codec',
+    device,
+    dtype: 'f32',
+    rename,
+    unitOf: unitsOf(units),
+    unitModules: units,
+  });
+  store.bind(device);
+  await store.place(-1);
+  const bytes = Array.from({ length: store.unitCount }, (_, unit) => store.unitBytes(unit));
+  if (residency !== 'resident' && !device.isHost) {
+    await device.setStreamer({ slots: 2, slotBytes: Math.max(...bytes), prefetch: true });
+  }
+  for (let unit = 0; unit < store.unitCount; unit += 1) {
+    if (residency === 'resident' || (residency === 'half' && unit % 2 === 0)) await store.place(unit);
+  }
+  return store;
+}
