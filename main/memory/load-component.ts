@@ -18,7 +18,6 @@ export interface ComponentOptions extends Omit<LoadOptions, 'device' | 'unitOf' 
   book: DeviceBook;
   /** Known from the start; more can be said later by `handle.mark`. */
   marks?: ReadonlyMap<Module, Mark>;
-  isOnCpu?: (module: Module) => boolean;
 }
 
 export interface LoadedComponent {
@@ -31,8 +30,8 @@ export interface LoadedComponent {
  * the handle that the memory manager moves.
  */
 export async function loadComponent(options: ComponentOptions): Promise<LoadedComponent> {
-  const { addon, engine, model, kind, module, checkpoint, book, marks, isOnCpu, ...load } = options;
-  const units = decideUnits(module, { bytesOf: estimatedBytes(module, options), marks, isOnCpu });
+  const { addon, engine, model, kind, module, checkpoint, book, marks, ...load } = options;
+  const units = decideUnits(module, { bytesOf: estimatedBytes(module, options), marks });
   const { store, report } = await loadWeights(addon, module, checkpoint, {
     ...load,
     device: book.device,

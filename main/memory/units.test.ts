@@ -118,14 +118,4 @@ describe('decideUnits', () => {
     expect(unitOf.has(b!.up.weight)).toBe(false);
     expect(unitOf.has(b!.down.weight)).toBe(true);
   });
-
-  it('what is pinned to the processor is in no unit and takes no device memory', () => {
-    const model = new Model();
-    const { units, cpuParameters, fixedBytes } = decideUnits(model, {
-      isOnCpu: (module) => module === model.layers[1],
-    });
-    expect(units.map(({ name }) => name)).toEqual(['layers.0', 'layers.2', 'layers.3']);
-    expect(cpuParameters.size).toBe(6);
-    expect(fixedBytes).toBe(4 * (100 * width * 2 + 3 * 2 * width));
-  });
 });

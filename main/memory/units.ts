@@ -25,16 +25,12 @@ export interface UnitDecision {
   unitOf: Map<Parameter, number>;
   unitModules: Module[];
   fixedBytes: number;
-  /** Parameters below a module pinned to the CPU: on the CPU device, never moved. */
-  cpuParameters: Set<Parameter>;
 }
 
 export interface UnitOptions {
   /** Bytes on the device. Default: four per element, or what a bound parameter's type takes. */
   bytesOf?: (parameter: Parameter) => number;
   marks?: ReadonlyMap<Module, Mark>;
-  /** Modules pinned to the CPU. */
-  isOnCpu?: (module: Module) => boolean;
 }
 
 /** A list of modules below this size is not worth cutting; a unit below the other is not worth a copy. */
@@ -65,13 +61,6 @@ export function decideUnits(root: Module, options: UnitOptions = {}): UnitDecisi
     else readers.set(parameter, [module]);
   }
   const first = uses[0]?.parameter;
-  const cpuParameters = new Set<Parameter>();
-  if (options.isOnCpu) {
-    for (const [, module] of root.namedModules()) {
-      if (!options.isOnCpu(module)) continue;
-      for (const { parameter } of module.parameterUses()) cpuParameters.add(parameter);
-    }
-  }
 
   const units: Unit[] = [];
   const unitOf = new Map<Parameter, number>();
@@ -84,7 +73,7 @@ export function decideUnits(root: Module, options: UnitOptions = {}): UnitDecisi
     for (const { parameter, module: reader } of module.namedParameters()) {
       const shared = readers.get(parameter)?.some((other) => !inside.has(other)) ?? true;
       const moves = parameter.streamable && !shared && parameter !== first;
-      if (moves && !fixed.has(reader) && !cpuParameters.has(parameter)) parameters.push(parameter);
+      if (moves && !fixed.has(reader)) parameters.push(parameter);
     }
     const bytes = sum(parameters, bytesOf);
     if (bytes < minUnitBytes) continue;
@@ -93,9 +82,9 @@ export function decideUnits(root: Module, options: UnitOptions = {}): UnitDecisi
   }
   let fixedBytes = 0;
   for (const { parameter } of root.namedParameters()) {
-    if (!unitOf.has(parameter) && !cpuParameters.has(parameter)) fixedBytes += bytesOf(parameter);
+    if (!unitOf.has(parameter)) fixedBytes += bytesOf(parameter);
   }
-  return { units, unitOf, unitModules: units.map((unit) => unit.module), fixedBytes, cpuParameters };
+  return { units, unitOf, unitModules: units.map((unit) => unit.module), fixedBytes };
 }
 
 /** Modules that may be units, in tree order, none inside another. */

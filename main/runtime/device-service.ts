@@ -5,7 +5,6 @@ import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { MiB } from '../memory/policy.ts';
-import type { Module } from '../nn/module.ts';
 import { checkContradictions } from './contradictions.ts';
 
 /** Which device a set of settings means. */
@@ -23,7 +22,6 @@ export class DeviceService {
   readonly #manager: ModelManager;
   readonly #open = new Map<string, Promise<DeviceBook>>();
   readonly #opened = new Map<string, DeviceBook>();
-  readonly #onCpu = new WeakSet<Module>();
 
   constructor(addon: Addon, manager: ModelManager) {
     this.#addon = addon;
@@ -50,7 +48,7 @@ export class DeviceService {
     return book;
   }
 
-  /** The processor: for components that are pinned to it and for what runs nowhere else. */
+  /** The processor: for components that never leave it and for what runs nowhere else. */
   cpu(settings: Settings): Promise<DeviceBook> {
     return this.#book({
       name: 'CPU',
@@ -58,15 +56,6 @@ export class DeviceService {
       simulateBytes: null,
       why: say('device_asked_for'),
     });
-  }
-
-  /** A module whose weights never leave the processor. Say it before its component is loaded. */
-  pinToCpu(module: Module): void {
-    this.#onCpu.add(module);
-  }
-
-  isOnCpu(module: Module): boolean {
-    return this.#onCpu.has(module);
   }
 
   /** Closes a device on which nothing is loaded any more (a simulated one whose size was changed, say). */

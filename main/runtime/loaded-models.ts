@@ -16,7 +16,10 @@ export interface ModelSource<T> {
 }
 
 export interface ModelLoadContext {
+  /** The device that the model runs on. */
   book: DeviceBook;
+  /** The processor, for components that never leave it: a large table of which a request reads a few rows. */
+  cpu(): Promise<DeviceBook>;
   signal: AbortSignal | undefined;
   /** 0..1 */
   progress(fraction: number): void;
@@ -67,6 +70,7 @@ export interface LoadedModelsOptions {
   manager: ModelManager;
   hostMemory: () => { totalBytes: number; availableBytes: number; processBytes: number };
   settings: () => Settings;
+  cpu: () => Promise<DeviceBook>;
   changed: () => void;
   now?: () => number;
 }
@@ -205,7 +209,7 @@ export class LoadedModels {
       entry.loadFraction = Math.min(1, Math.max(entry.loadFraction, fraction));
       this.#options.changed();
     };
-    const parts = await source.load({ book: entry.book, signal, progress });
+    const parts = await source.load({ book: entry.book, cpu: this.#options.cpu, signal, progress });
     for (const handle of parts.handles) this.#options.manager.register(handle);
     for (const cache of parts.caches ?? []) entry.removeCaches.push(entry.book.addCache(cache));
     entry.handles = parts.handles;

@@ -107,6 +107,7 @@ export class RuntimeService {
       manager: this.manager,
       hostMemory: () => options.addon.hostMemory(),
       settings: () => this.#settings,
+      cpu: () => this.devices.cpu(this.#settings),
       changed: () => this.#changed(),
     });
     this.trace.on((event) => {

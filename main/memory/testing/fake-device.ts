@@ -345,7 +345,6 @@ export function fakeComponent(
     unitOf: new Map(),
     unitModules: [...parts],
     fixedBytes,
-    cpuParameters: new Set(),
   };
   const store = new FakeStore(options.component, fixedBytes, sizes);
   const model = options.model ?? 'test';
