@@ -47,6 +47,8 @@ export const sentencesEn = {
   text_surrogates: 'Halves of character pairs (lone surrogates) in the text were removed: {count}.',
   text_undecodable: 'Characters that could not be decoded were skipped: {count}.',
   text_skipped: '{voice} skipped characters that it cannot speak ({scripts}): {count}.',
+  speech_cut:
+    'The model did not come to an end by itself and was cut off after {seconds}. Shorten or reword the text, or try another seed.',
   // About reference audio.
   reference_quiet: 'The reference audio is quiet: its speech is at {level} dBFS. Louder is cloned better.',
   reference_clipped:

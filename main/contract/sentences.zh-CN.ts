@@ -69,6 +69,7 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   text_surrogates: '已去掉文本中残缺的半个字符（孤立的代理项）：{count} 个。',
   text_undecodable: '已跳过无法解码的字符：{count} 个。',
   text_skipped: '{voice} 跳过了它不会读的 {count} 个字符（{scripts}）。',
+  speech_cut: '模型没有自己结束，已在 {seconds}处截断。请缩短或改写文本，或换一个种子。',
   reference_quiet: '参考音频偏轻：语音只有 {level} dBFS。声音大一些，克隆效果更好。',
   reference_clipped: '参考音频有削波：{share}% 达到满幅，克隆出的声音也会带上。',
   reference_pauses: '参考音频中只有 {seconds} 有声音，其余是静音。',

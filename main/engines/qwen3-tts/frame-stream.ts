@@ -21,6 +21,11 @@ export class FrameStream {
     this.#draw = draw;
   }
 
+  /** It holds the talker's cache. */
+  get open(): boolean {
+    return this.#source !== null;
+  }
+
   /** Draws until there are `count` frames, or no more come. */
   async drawTo(count: number): Promise<void> {
     try {

@@ -26,7 +26,8 @@ export function* passages(
   limit = longestPassage,
 ): Generator<Passage> {
   if (!hasSound(text)) throw nothingToSay();
-  if (limit === Number.POSITIVE_INFINITY || count(text) <= limit) {
+  const short = limit === Number.POSITIVE_INFINITY || (text.length <= 8 * limit && count(text) <= limit);
+  if (short) {
     yield { text: text.trim(), progress: { from: 0, to: 1 } };
     return;
   }

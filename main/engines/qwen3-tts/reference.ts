@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { kaiserBest, Resampler } from '../../audio/resample.ts';
+import { StudioError } from '../../contract/errors.ts';
+import type { Reference } from '../engine.ts';
+
+/** Nobody says more characters in a second, in any script. */
+const charactersPerSecond = 30;
+
+/** Samples resampled before messages such as a cancel are looked at. */
+const block = 8192;
+
+/** Reference audio at the rate that the networks hear, as upstream resamples it. */
+export async function resampled(
+  { samples, sampleRate }: Pick<Reference, 'samples' | 'sampleRate'>,
+  rate: number,
+): Promise<Float32Array> {
+  if (sampleRate === rate) return samples;
+  const resampler = new Resampler(sampleRate, rate, kaiserBest);
+  const out = new Float32Array(Math.ceil((samples.length * rate) / sampleRate));
+  let written = 0;
+  const write = (piece: Float32Array): void => {
+    out.set(piece, written);
+    written += piece.length;
+  };
+  for (let at = 0; at < samples.length; at += block) {
+    write(resampler.push(samples.subarray(at, at + block)));
+    await nextTurn();
+  }
+  write(resampler.flush());
+  return out;
+}
+
+/**
+ * A transcript that belongs to other audio makes the talker speak until it is cut off.
+ *
+ * @throws StudioError `reference_unusable`
+ */
+export function checkTranscript(text: string, seconds: number): void {
+  const characters = text.replace(/\s+/g, ' ').trim().length;
+  const most = Math.ceil(10 + charactersPerSecond * seconds);
+  if (characters <= most) return;
+  const shown = Math.round(seconds * 10) / 10;
+  throw new StudioError(
+    'reference_unusable',
+    `The transcript cannot be what the reference audio says: ${characters} characters in ${shown} s, where at most ${most} could be said. ` +
+      'Write down exactly the words of the audio, or leave the transcript out.',
+    { params: { reason: `${characters} characters in ${shown} s`, characters, seconds: shown } },
+  );
+}
