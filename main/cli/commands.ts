@@ -46,7 +46,22 @@ export const commands = {
     help: 'helpSay',
   },
   engines: { options: common, help: 'helpEngines' },
-  voices: { options: { ...common, engine: { type: 'string', short: 'e' } }, help: 'helpVoices' },
+  voices: {
+    options: {
+      ...common,
+      engine: { type: 'string', short: 'e' },
+      text: { type: 'string' },
+      language: { type: 'string', short: 'l' },
+      name: { type: 'string' },
+    },
+    arguments: Number.POSITIVE_INFINITY,
+    help: 'helpVoices',
+  },
+  models: {
+    options: { ...common, name: { type: 'string' } },
+    arguments: Number.POSITIVE_INFINITY,
+    help: 'helpModels',
+  },
   devices: { options: common, help: 'helpDevices' },
   runtime: { options: { ...common, watch: { type: 'boolean', short: 'w' } }, help: 'helpRuntime' },
   verify: {

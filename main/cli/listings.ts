@@ -1,7 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { type RuntimeSnapshot, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
-import { findEngine } from '../host/speech-model.ts';
 import type { Parsed } from './arguments.ts';
 import type { Messages } from './messages.ts';
 import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
@@ -42,19 +41,6 @@ export async function listEngines(_parsed: Parsed, around: Surroundings): Promis
     engine.built_in ? `${size(engine.size_bytes)} (${messages.get('builtIn')})` : size(engine.size_bytes),
     engine.licence,
   ]);
-  await print(around, table(head, rows));
-}
-
-export async function listVoices(parsed: Parsed, around: Surroundings): Promise<void> {
-  const { engines } = await withHost(around, (client) => client.call('engines.list', {}));
-  const wanted = parsed.strings.engine;
-  const chosen = wanted === undefined ? engines : [findEngine(wanted, { engines })];
-  const voices = chosen.flatMap((engine) => engine.voices.map((voice) => ({ engine: engine.id, ...voice })));
-  if (around.json) return printJson(around, { voices });
-  const head = (['Engine', 'Voice', 'Name', 'Language', 'Description'] as const).map((name) =>
-    around.messages.get(`column${name}`),
-  );
-  const rows = voices.map((voice) => [voice.engine, voice.id, voice.name, voice.language, voice.description]);
   await print(around, table(head, rows));
 }
 

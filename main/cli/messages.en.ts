@@ -21,6 +21,10 @@ export const en = {
   audioUnreadable: 'The audio file "{path}" cannot be read ({reason}). Check its permissions.',
   audioTooLarge:
     '{path} holds {bytes} MB; an audio file of at most {limit} MB can be used. Cut out a passage.',
+  unknownAction: 'The command "{command}" cannot "{action}". It can: {actions}.',
+  actionNeedsArgument: 'Something is missing: {command}.',
+  optionOnlyFor: 'The option {option} is only for: {command}.',
+  nothingToChange: 'Say what to change: --name, --text or --language.',
   tooManyArguments: 'The command "{command}" does not take "{argument}".',
   settingsNeedsAction: 'Say what to do with the settings: get, set or reset.',
   settingsNeedsKeys: 'Name at least one setting: mizuoto settings {action} {example}.',
@@ -51,6 +55,29 @@ export const en = {
   progressParts: '{done}/{total} parts',
   progressLeft: '{time} left',
   builtIn: 'built in',
+  modelInstalled: 'installed',
+  modelNotInstalled: 'not installed',
+  modelDamaged: 'DAMAGED',
+  modelUnknownEngine: 'unknown engine',
+  fileVerified: 'ok, same hash',
+  filePresent: 'ok',
+  fileMissing: 'MISSING',
+  fileDamaged: 'DAMAGED',
+  modelsHowToAdd:
+    'A model that is not installed: download all files of its page into one folder, then "mizuoto models add FOLDER".',
+  modelAdded: '{name} is installed as {model}: {size} in {path}, which is used where it lies.',
+  modelForgotten: '{model} is forgotten. Its files stay in {path}.',
+  modelDeleted: '{model} is removed, and its files in {path} ({size}) are deleted.',
+  modelSound: 'Nothing is wrong with {model}.',
+  modelBroken: 'Something is wrong with {model}.',
+  savedVoice: '(saved)',
+  savedVoiceLength: '{seconds} s of reference audio',
+  savedVoiceText: '{seconds} s of reference audio with its words',
+  voiceSaved: '{name} is saved as {voice}: {seconds} s of reference audio.',
+  voiceChanged: '{name} ({voice}) is changed.',
+  voiceRemoved: '{name} ({voice}) is removed, and what was computed from it.',
+  columnFile: 'FILE',
+  columnWhere: 'WHERE',
   columnEngine: 'ENGINE',
   columnName: 'NAME',
   columnLanguages: 'LANGUAGES',
@@ -133,7 +160,8 @@ export const en = {
 
   mizuoto say TEXT            speak, and save a WAV file
   mizuoto engines             engines that can speak
-  mizuoto voices              their voices
+  mizuoto voices              their voices, and your own
+  mizuoto models              models that are installed or can be
   mizuoto devices             devices that can compute
   mizuoto runtime             devices, loaded models and the memory policy
   mizuoto verify              check that memory management changes no sample
@@ -172,9 +200,28 @@ Any length of text takes the same memory. Ctrl-C stops and leaves no half-writte
   helpEngines: `mizuoto engines [--json]
 
 Lists the engines that can speak here: id, languages, number of voices, size and licence.`,
-  helpVoices: `mizuoto voices [--engine ENGINE] [--json]
+  helpVoices: `mizuoto voices [--engine ENGINE]      all voices: those of the engines, then your own
+mizuoto voices add NAME FILE          keep the voice in a WAV file, to speak with models that clone
+mizuoto voices change NAME            a new name, transcript or language
+mizuoto voices remove NAME            delete the recording and what was computed from it
 
-Lists the voices of all engines, or of one.`,
+  -e, --engine ENGINE     only the voices of this engine
+      --text WORDS        what is said in the recording, word by word; some models need it
+  -l, --language L        the language of the recording: en, zh, ...
+      --name NAME         the new name
+      --json              voices and saved; or voice
+
+Then: mizuoto say TEXT --model MODEL --voice NAME. Best are 5 to 15 seconds of one person speaking, without noise.`,
+  helpModels: `mizuoto models                        the catalog: what is installed, its size, licence and folder
+mizuoto models add FOLDER             install the model in a folder, where it lies; nothing is copied
+mizuoto models remove MODEL           forget it; its files stay
+mizuoto models check MODEL            look at every file, and compare it with its hash where that is known
+
+      --name NAME         for "add": call it engine:NAME, for a second model of the same kind
+      --json              models; or model; or files and problems
+
+FOLDER may be a folder of downloaded files, or a model in the cache of Hugging Face or ModelScope. The exit code of
+"check" is 11 where something is missing or damaged.`,
   helpDevices: `mizuoto devices [--json]
 
 Lists the devices that can compute, their memory, and which are used, with the reason.`,
@@ -220,7 +267,7 @@ Prints the versions of Mizuoto, ggml and Node.`,
 
 {table}
 
-   11  "verify" found a difference, or "doctor" something broken
+   11  "verify" found a difference, or "doctor" or "models check" something broken
   141  the program that read our output closed it`,
 } as const;
 

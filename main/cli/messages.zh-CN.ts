@@ -22,6 +22,10 @@ export const zhCN: Record<MessageKey, string> = {
   audioIsFolder: '“{path}”是文件夹,不是音频文件。请指定其中的文件。',
   audioUnreadable: '音频文件“{path}”无法读取({reason}),请检查权限。',
   audioTooLarge: '{path} 有 {bytes} MB;音频文件最多 {limit} MB。请截取其中一段。',
+  unknownAction: '命令“{command}”不能“{action}”。可以:{actions}。',
+  actionNeedsArgument: '缺少内容:{command}。',
+  optionOnlyFor: '选项 {option} 只用于:{command}。',
+  nothingToChange: '请说明要修改什么:--name、--text 或 --language。',
   tooManyArguments: '命令“{command}”不接受“{argument}”。',
   settingsNeedsAction: '请说明要对设置做什么:get、set 或 reset。',
   settingsNeedsKeys: '请至少写一项设置:mizuoto settings {action} {example}。',
@@ -49,6 +53,28 @@ export const zhCN: Record<MessageKey, string> = {
   progressParts: '第 {done}/{total} 段',
   progressLeft: '剩余 {time}',
   builtIn: '内置',
+  modelInstalled: '已安装',
+  modelNotInstalled: '未安装',
+  modelDamaged: '已损坏',
+  modelUnknownEngine: '未知引擎',
+  fileVerified: '正常,哈希一致',
+  filePresent: '正常',
+  fileMissing: '缺失',
+  fileDamaged: '已损坏',
+  modelsHowToAdd: '未安装的模型:把其页面上的全部文件下载到一个文件夹,再运行“mizuoto models add 文件夹”。',
+  modelAdded: '{name} 已安装为 {model}:{path} 中的 {size},就在原处使用。',
+  modelForgotten: '已移除 {model},其文件仍留在 {path}。',
+  modelDeleted: '已移除 {model},并删除了 {path} 中的文件({size})。',
+  modelSound: '{model} 没有问题。',
+  modelBroken: '{model} 有问题。',
+  savedVoice: '(已保存)',
+  savedVoiceLength: '{seconds} 秒参考音频',
+  savedVoiceText: '{seconds} 秒参考音频,附逐字文本',
+  voiceSaved: '{name} 已保存为 {voice}:{seconds} 秒参考音频。',
+  voiceChanged: '已修改 {name}({voice})。',
+  voiceRemoved: '已删除 {name}({voice})及由它计算出的内容。',
+  columnFile: '文件',
+  columnWhere: '位置',
   columnEngine: '引擎',
   columnName: '名称',
   columnLanguages: '语言',
@@ -129,7 +155,8 @@ export const zhCN: Record<MessageKey, string> = {
 
   mizuoto say 文本            朗读并保存为 WAV 文件
   mizuoto engines             可用的引擎
-  mizuoto voices              引擎的声音
+  mizuoto voices              引擎的声音和你自己的声音
+  mizuoto models              已安装和可以安装的模型
   mizuoto devices             可用于计算的设备
   mizuoto runtime             设备、已加载的模型和显存策略
   mizuoto verify              检查显存管理没有改变任何采样
@@ -168,9 +195,28 @@ echo "Good morning." | mizuoto say --out - | aplay
   helpEngines: `mizuoto engines [--json]
 
 列出可用的引擎:标识、语言、声音数、大小和许可证。`,
-  helpVoices: `mizuoto voices [--engine 引擎] [--json]
+  helpVoices: `mizuoto voices [--engine 引擎]         全部声音:先是引擎自带的,后是你保存的
+mizuoto voices add 名称 文件          保存 WAV 文件中的声音,供能克隆声音的模型使用
+mizuoto voices change 名称            修改名称、逐字文本或语言
+mizuoto voices remove 名称            删除录音及由它计算出的内容
 
-列出所有引擎或某个引擎的声音。`,
+  -e, --engine 引擎       只列出该引擎的声音
+      --text 文字         录音中逐字说了什么;有的模型必须有它
+  -l, --language 语言     录音的语言:en、zh 等
+      --name 名称         新名称
+      --json              voices 和 saved;或 voice
+
+然后:mizuoto say 文本 --model 模型 --voice 名称。最好是同一个人 5 到 15 秒、没有噪声的录音。`,
+  helpModels: `mizuoto models                        模型目录:哪些已安装、大小、许可证和所在文件夹
+mizuoto models add 文件夹             安装文件夹中的模型,就在原处使用,不复制
+mizuoto models remove 模型            移除模型,其文件保留
+mizuoto models check 模型             检查每个文件,并在已知哈希时进行比对
+
+      --name 名称         用于“add”:把它叫作 引擎:名称,适合第二个同类模型
+      --json              models;或 model;或 files 和 problems
+
+文件夹可以是下载好的文件所在的文件夹,也可以是 Hugging Face 或 ModelScope 缓存中的模型。
+有文件缺失或损坏时,“check”的退出码为 11。`,
   helpDevices: `mizuoto devices [--json]
 
 列出可用于计算的设备、它们的内存,以及是否使用和原因。`,
@@ -213,7 +259,7 @@ mizuoto settings reset 键...         恢复默认值
 
 {table}
 
-   11  “verify”发现不同,或“doctor”发现故障
+   11  “verify”发现不同,或“doctor”“models check”发现故障
   141  读取我们输出的程序已关闭`,
 };
 
@@ -270,14 +316,22 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
   model_not_installed: '模型“{model}”还没有安装。请下载“{repository}”的文件,再运行:mizuoto models add 文件夹',
   model_not_recognised: [
+    '“{path}”里有 {count} 个模型,请逐个添加:{known}。',
     '“{path}”不是已知的模型文件夹:缺少“{file}”。',
-    '“{path}”不是已知的模型文件夹。请选择含有 config.json 和权重文件的文件夹。',
+    '没有引擎认识“{path}”中的模型。请选择含有 config.json 和权重文件的文件夹。',
   ],
   checkpoint_missing: [
+    '“{gone}”不见了。请接上它所在的磁盘,或在新位置重新添加模型“{model}”。',
+    '“{path}”中缺少模型文件“{file}”(共缺少或损坏:{files})。请重新下载。',
+    '“{path}”中缺少模型文件“{file}”。请重新下载。',
     '缺少模型文件“{file}”。请重新安装该模型。',
     '缺少模型文件“{path}”。请重新安装该模型。',
   ],
   checkpoint_invalid: [
+    '“{path}”中的文件“{lfs_pointer}”是 Git LFS 指针,不是文件本身。请在那里运行“git lfs pull”。',
+    '“{path}”中的文件“{web_page}”是网页,说明下载失败了。请重新下载。',
+    '“{path}”中的文件“{empty}”是空的,说明下载失败了。请重新下载。',
+    '“{path}”中的文件“{cut}”不完整:只有 {size} 字节,应有 {whole} 字节。请重新下载。',
     '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
     '模型文件“{path}”已损坏或不是权重文件。请重新安装该模型。',
   ],

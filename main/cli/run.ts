@@ -4,13 +4,15 @@ import { type Parsed, parseCommandLine } from './arguments.ts';
 import type { CommandName } from './commands.ts';
 import { doctor } from './doctor.ts';
 import { help } from './help.ts';
-import { listDevices, listEngines, listVoices, showVersion } from './listings.ts';
+import { listDevices, listEngines, showVersion } from './listings.ts';
 import { CommandError } from './messages.ts';
+import { modelsCommand } from './models-command.ts';
 import { showRuntime } from './runtime.ts';
 import { say } from './say.ts';
 import { settingsCommand } from './settings-command.ts';
 import { harmless, printJson, type Surroundings } from './terminal.ts';
 import { verify } from './verify.ts';
+import { voicesCommand } from './voices-command.ts';
 
 /** Resolves with an exit code where success is not all that can be said. */
 type Command = Run<void> | Run<number>;
@@ -19,7 +21,8 @@ type Run<T> = (parsed: Parsed, around: Surroundings) => Promise<T>;
 const table: Record<CommandName, Command> = {
   say,
   engines: listEngines,
-  voices: listVoices,
+  voices: voicesCommand,
+  models: modelsCommand,
   devices: listDevices,
   runtime: showRuntime,
   verify,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { doctorReportSchema } from './doctor.ts';
 import { errorSchema } from './errors.ts';
+import { modelCheckProgressSchema, modelCheckSchema, modelEntrySchema } from './models.ts';
 import { engineInfoSchema, runtimeSnapshotSchema } from './runtime.ts';
 import { saidSchema } from './said.ts';
 import { settingsPatchSchema, settingsSchema } from './settings.ts';
@@ -13,6 +14,7 @@ import {
 } from './speech.ts';
 import { timelineRequestSchema, timelineSchema, traceSchema } from './timeline.ts';
 import { verifyReportSchema, verifyRequestSchema, verifyRunSchema } from './verify.ts';
+import { savedVoiceSchema, voiceAddSchema, voiceUpdateSchema } from './voices.ts';
 import {
   whatIfCurveRequestSchema,
   whatIfCurveSchema,
@@ -23,6 +25,8 @@ import {
 const empty = z.strictObject({});
 const jobId = z.strictObject({ job_id: z.string() });
 const modelId = z.strictObject({ model: z.string() });
+/** Id or name of a saved voice. */
+const voiceId = z.strictObject({ voice: z.string() });
 
 /** Every call that the engine host answers: name -> request and response. */
 export const calls = {
@@ -79,6 +83,28 @@ export const calls = {
     request: z.strictObject({ model: z.string(), pinned: z.boolean() }),
     response: runtimeSnapshotSchema,
   },
+  /** The catalog and what is installed. */
+  'models.list': { request: empty, response: z.object({ models: z.array(modelEntrySchema) }) },
+  /** Adds the model in a folder of this computer, where it lies; `name` makes its id `engine:name`. */
+  'models.add': {
+    request: z.strictObject({ path: z.string().min(1).max(32_768), name: z.string().max(1000).optional() }),
+    response: z.object({ model: modelEntrySchema }),
+  },
+  /** Unloads and forgets a model; its folder is deleted only where the studio itself made it. */
+  'models.remove': {
+    request: modelId,
+    response: z.object({ model: z.string(), folder: z.string(), deleted_bytes: z.number().int() }),
+  },
+  /** Reads the files of an installed model and compares them with the known hashes; each step is an event. */
+  'models.check': { request: modelId, response: modelCheckSchema },
+  'voices.list': { request: empty, response: z.object({ voices: z.array(savedVoiceSchema) }) },
+  /** Keeps reference audio under a name, after checking that a voice can be cloned from it. */
+  'voices.add': { request: voiceAddSchema, response: z.object({ voice: savedVoiceSchema }) },
+  'voices.update': { request: voiceUpdateSchema, response: z.object({ voice: savedVoiceSchema }) },
+  /** Deletes the recording and whatever was computed from it. */
+  'voices.remove': { request: voiceId, response: z.object({ voice: savedVoiceSchema }) },
+  /** The recording as it was given. */
+  'voices.audio': { request: voiceId, response: z.object({ wav: z.instanceof(Uint8Array) }) },
   /** Runs one request in every way that memory can be managed and compares the samples; each run is an event. */
   'verify.run': { request: verifyRequestSchema, response: verifyReportSchema },
   /** What works here and what does not; computes on every device. */
@@ -103,6 +129,10 @@ export const events = {
   'job.finished': z.object({ job_id: z.string(), result: speakResultSchema }),
   'job.failed': z.object({ job_id: z.string(), error: errorSchema }),
   'job.cancelled': z.object({ job_id: z.string() }),
+  /** Something was added, removed or repaired: `models.list` and `engines.list` answer anew. */
+  'models.changed': z.object({ models: z.array(modelEntrySchema) }),
+  'models.checking': modelCheckProgressSchema,
+  'voices.changed': z.object({ voices: z.array(savedVoiceSchema) }),
   'verify.run': verifyRunSchema,
   'log.line': z.object({
     at: z.number(),

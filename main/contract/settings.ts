@@ -33,6 +33,7 @@ export const settingSchemas = {
   'ui.theme': z.enum(['system', 'dark', 'light']).default('system'),
   /** Engines whose models give up memory last. */
   'engines.mini.pinned_models': z.array(z.string()).default([]),
+  'engines.qwen3-tts.pinned_models': z.array(z.string()).default([]),
 } as const;
 
 export type SettingKey = keyof typeof settingSchemas;

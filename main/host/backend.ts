@@ -87,7 +87,7 @@ export interface SpeechBackend {
   /** Engines with the models that can speak now. */
   engines(): EngineInfo[];
   /** Called with the models whose files are on this computer, before any other call and whenever they change. */
-  useModels(models: readonly InstalledModel[]): void;
+  setModels(models: readonly InstalledModel[]): void;
   queueFor(engine: string, settings: Settings): DeviceQueue;
   /** Ends early, by an error with code `cancelled` or by itself, once the signal is aborted. */
   speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void>;

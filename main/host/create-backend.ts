@@ -2,6 +2,7 @@ import { loadAddon } from '../../native/load.ts';
 import { engines } from '../engines/registry.ts';
 import { RuntimeService } from '../runtime/index.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import type { VoicePrompts } from '../voices/voice-prompts.ts';
 import type { SpeechBackend } from './backend.ts';
 import { EngineBackend } from './engine-backend.ts';
 import type { Host } from './host.ts';
@@ -14,6 +15,7 @@ export async function createBackend(
   options: HostOptions,
   log: Host['log'],
   settings: SettingsStore,
+  voicePrompts: VoicePrompts,
   startProcess?: StartDeviceProcess,
 ): Promise<SpeechBackend> {
   if (options.testEngines) return new ToneBackend();
@@ -23,5 +25,5 @@ export async function createBackend(
     cacheFolder: options.cacheFolder,
     warn: (message, said) => log('warning', message, said),
   });
-  return new EngineBackend(runtime, engines, startProcess);
+  return new EngineBackend(runtime, engines, { startProcess, voicePrompts });
 }

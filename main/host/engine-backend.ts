@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Addon } from '../../native/addon.ts';
-import {
-  type CallRequest,
-  type CallResponse,
-  type EngineInfo,
-  type SelfTest,
-  type Settings,
-  type VerifyRun,
+import type {
+  CallRequest,
+  CallResponse,
+  EngineInfo,
+  SelfTest,
+  Settings,
+  VerifyRun,
 } from '../contract/index.ts';
 import { engineInfo } from '../engines/describe.ts';
 import type { Engine, EngineDefinition, EngineServices } from '../engines/engine.ts';
@@ -33,11 +33,18 @@ import { unknownModel } from './speech-model.ts';
 import { verifyEngines } from './verify-engines.ts';
 import { voiced } from './voiced.ts';
 
+export interface EngineBackendOptions {
+  /** Where graphics devices are tested, so that a driver's crash ends nothing else; absent: in this process. */
+  startProcess?: StartDeviceProcess | undefined;
+  voicePrompts?: VoicePrompts;
+}
+
 /** The real thing: engines of the registry on devices and memory of the runtime. */
 export class EngineBackend implements SpeechBackend {
   readonly ggmlVersion: string;
   readonly #addon: Addon;
   readonly #services: EngineServices;
+  readonly #startProcess: StartDeviceProcess | undefined;
   #installed: readonly InstalledModel[] = [];
   readonly #closing = new AbortController();
   /** One verification at a time: each measures, and each takes the memory that it needs. */
@@ -46,10 +53,9 @@ export class EngineBackend implements SpeechBackend {
   constructor(
     private readonly runtime: RuntimeService,
     private readonly definitions: readonly EngineDefinition[],
-    /** Where graphics devices are tested, so that a driver's crash ends nothing else; absent: in this process. */
-    private readonly startProcess?: StartDeviceProcess,
-    voicePrompts: VoicePrompts = noVoicePrompts,
+    { startProcess, voicePrompts = noVoicePrompts }: EngineBackendOptions = {},
   ) {
+    this.#startProcess = startProcess;
     this.#addon = runtime.addon;
     this.#services = { addon: runtime.addon, voicePrompts };
     this.ggmlVersion = runtime.addon.versions.ggml;
@@ -60,7 +66,7 @@ export class EngineBackend implements SpeechBackend {
     return infos.filter(({ models }) => models.length > 0);
   }
 
-  useModels(models: readonly InstalledModel[]): void {
+  setModels(models: readonly InstalledModel[]): void {
     this.#installed = models;
   }
 
@@ -120,7 +126,7 @@ export class EngineBackend implements SpeechBackend {
       // The models of a verification are its own: what nobody uses makes room for them.
       await this.runtime.releaseAfterOom();
       const signal = this.#closing.signal;
-      const { startProcess } = this;
+      const startProcess = this.#startProcess;
       const elsewhere = startProcess === undefined ? {} : { startProcess };
       const about = { addon: this.#addon, definitions, models, settings, asked, text, signal, onRun };
       return verifyEngines({ ...about, ...elsewhere });
@@ -169,9 +175,9 @@ export class EngineBackend implements SpeechBackend {
     const tests: SelfTest[] = [];
     for (const info of this.#addon.devices()) {
       this.#closing.signal.throwIfAborted();
-      if (info.kind === 'cpu' || this.startProcess === undefined) {
+      if (info.kind === 'cpu' || this.#startProcess === undefined) {
         tests.push(await selfTest(this.#addon, info, toErrorBody));
-      } else tests.push(await this.#testElsewhere(info.name, this.startProcess));
+      } else tests.push(await this.#testElsewhere(info.name, this.#startProcess));
     }
     return tests;
   }

@@ -11,7 +11,9 @@ import {
   type Job,
   maxTextLength,
 } from '../contract/index.ts';
+import { echoFolder } from './testing/echo-folder.ts';
 import { openTestHost } from './testing/fixture.ts';
+import { referenceWav } from './testing/reference-wav.ts';
 import { toneOf } from './testing/tone-engine.ts';
 
 let test: ReturnType<typeof openTestHost>;
@@ -41,8 +43,20 @@ describe('the dispatch table', () => {
       'models.load': { model: 'tone' },
       'models.unload': { model: 'tone' },
       'models.pin': { model: 'tone', pinned: true },
+      'runtime.what_if': { device: 'CPU' },
+      'runtime.what_if_curve': { device: 'CPU' },
+      'runtime.export_trace': { path: join(test.folder, 'trace.json') },
+      'models.add': { path: echoFolder(test.folder, 'b'), name: 'b' },
+      'models.remove': { model: 'echo:b' },
+      'models.check': { model: 'echo:folder' },
+      'voices.add': { name: 'Anna', audio: referenceWav(2) },
+      'voices.update': { voice: 'Anna', text: 'Water over stone.' },
+      'voices.remove': { voice: 'anna' },
+      'voices.audio': { voice: 'Bert' },
       'settings.set': { patch: { 'ui.theme': 'dark' } },
     };
+    await test.call('models.add', { path: echoFolder(test.folder, 'a') });
+    await test.call('voices.add', { name: 'Bert', audio: referenceWav(2) });
     for (const name of callNames) {
       const response = await test.call(name, requests[name] ?? {});
       const parsed = calls[name].response.safeParse(response);

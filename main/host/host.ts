@@ -10,16 +10,19 @@ import {
   type Said,
   StudioError,
 } from '../contract/index.ts';
+import { engines } from '../engines/registry.ts';
 import { nearest } from '../settings/nearest.ts';
 import { isSettingKey } from '../settings/resolve.ts';
 import { SettingsStore } from '../settings/store.ts';
+import type { VoicePrompts } from '../voices/voice-prompts.ts';
 import type { SpeechBackend } from './backend.ts';
 import { diagnose } from './doctor/doctor.ts';
 import { badRequest, toErrorBody } from './failures.ts';
 import { type Emit, JobQueue } from './job-queue.ts';
+import { Library } from './library.ts';
 import type { HostOptions } from './protocol.ts';
-import { checkedReference } from './references.ts';
 import { resolveSpeech, resolveVerify, type SpeechWorld } from './speech-request.ts';
+import { testModelEngines } from './testing/echo-engine.ts';
 import { Throttle } from './throttle.ts';
 
 export type Handlers = { [N in CallName]: (request: CallRequest<N>) => Promise<CallResponse<N>> };
@@ -32,7 +35,9 @@ const maxWavBytes = 512 * 1024 * 1024;
 /** The engine host: answers the contract's calls and sends its events. Knows nothing of what carries them. */
 export class Host {
   readonly settings: SettingsStore;
-  readonly handlers: Handlers = this.#table();
+  readonly handlers: Handlers;
+  readonly #library: Library;
+  readonly #closing = new AbortController();
   readonly #runtime = new Throttle<void>(() => this.#sendSnapshot(), runtimeIntervalMs);
   #version = 0;
   #backend: Promise<SpeechBackend> | null = null;
@@ -45,6 +50,7 @@ export class Host {
       options: HostOptions,
       log: Host['log'],
       settings: SettingsStore,
+      voicePrompts: VoicePrompts,
     ) => Promise<SpeechBackend>,
     private readonly emit: Emit,
     /** Loads the graphics drivers in a process of its own, before this one does. */
@@ -63,6 +69,17 @@ export class Host {
         );
       this.#changed();
     });
+    const { configFolder, cacheFolder } = options;
+    this.#library = new Library({
+      configFolder,
+      cacheFolder,
+      engines: options.testEngines ? testModelEngines : engines,
+      emit,
+      warn: (message) => this.log('warning', message),
+      unload: (model) => this.#unload(model),
+      signal: this.#closing.signal,
+    });
+    this.handlers = this.#table();
   }
 
   log = (level: 'info' | 'warning' | 'error', message: string, said?: Said): void => {
@@ -88,6 +105,7 @@ export class Host {
 
   async close(): Promise<void> {
     this.#runtime.cancel();
+    this.#closing.abort();
     const parts = this.#backend && (await this.#open().catch(() => null));
     await parts?.jobs.close();
     await parts?.backend.close();
@@ -96,7 +114,7 @@ export class Host {
 
   async #open(): Promise<{ backend: SpeechBackend; jobs: JobQueue }> {
     // Devices are opened when they are first needed: settings and help work without them. A failure is tried again.
-    this.#backend ??= this.makeBackend(this.options, this.log, this.settings);
+    this.#backend ??= this.makeBackend(this.options, this.log, this.settings, this.#library.prompts);
     try {
       const backend = await this.#backend;
       this.#parts ??= this.#join(backend);
@@ -138,19 +156,14 @@ export class Host {
   }
 
   /** What a request can refer to now. */
-  #world(backend: SpeechBackend): SpeechWorld {
-    return {
-      engines: backend.engines(),
-      voices: [],
-      catalog: [],
-      settings: this.settings.get(),
-      references: {
-        read: (audio, text, limits) => checkedReference(audio, { text, voice: null }, limits),
-        saved: () => {
-          throw new Error('No voice is saved.');
-        },
-      },
-    };
+  async #world(backend: SpeechBackend): Promise<SpeechWorld> {
+    await this.#library.supply(backend);
+    return { engines: backend.engines(), settings: this.settings.get(), ...(await this.#library.world()) };
+  }
+
+  async #unload(model: string): Promise<void> {
+    const backend = this.#parts?.backend;
+    if (backend?.view().models.some(({ id }) => id === model)) await backend.unload(model);
   }
 
   #table(): Handlers {
@@ -164,10 +177,15 @@ export class Host {
           pid: process.pid,
         };
       },
-      'engines.list': async () => ({ engines: (await this.#open()).backend.engines() }),
+      'engines.list': async () => {
+        const { backend } = await this.#open();
+        await this.#library.supply(backend);
+        return { engines: backend.engines() };
+      },
+      ...this.#library.handlers,
       speak: async (request) => {
         const { backend, jobs } = await this.#open();
-        const task = await resolveSpeech(request, this.#world(backend));
+        const task = await resolveSpeech(request, await this.#world(backend));
         return { job_id: jobs.submit(task, request.source).id };
       },
       'jobs.list': async () => ({ jobs: (await this.#open()).jobs.list().map((job) => job.record()) }),
@@ -209,6 +227,7 @@ export class Host {
       },
       'models.load': async ({ model }) => {
         const parts = await this.#open();
+        await this.#library.supply(parts.backend);
         await parts.backend.load(model);
         return this.#snapshot(parts);
       },
@@ -217,13 +236,14 @@ export class Host {
       }),
       'models.pin': async ({ model, pinned }) => {
         const parts = await this.#open();
+        await this.#library.supply(parts.backend);
         await parts.backend.pin(model, pinned);
         await this.#keepPin(model, pinned);
         return this.#snapshot(parts);
       },
       'verify.run': async (request) => {
         const { backend } = await this.#open();
-        const task = resolveVerify(request, this.#world(backend), this.settings.get());
+        const task = resolveVerify(request, await this.#world(backend), this.settings.get());
         const runs = await backend.verify(task, (run) => this.emit('verify.run', run));
         return { ok: runs.every(({ ok }) => ok), runs };
       },

@@ -108,7 +108,7 @@ export class JobQueue {
       const outcome = await this.#speak(job, meter);
       // A cancel that arrived with the last sample still is a cancel: the person saw "stopping".
       if (job.abort.signal.aborted) return this.#settle(job, 'cancelled');
-      job.result = meter.result(job.task, outcome);
+      job.result = meter.result(job, outcome);
       this.#settle(job, 'finished');
     } catch (error) {
       if (job.abort.signal.aborted) return this.#settle(job, 'cancelled');
@@ -176,6 +176,7 @@ export class JobQueue {
 
   #settle(job: Job, state: 'finished' | 'failed' | 'cancelled'): void {
     job.state = state;
+    job.forgetReference();
     this.#progress.get(job)?.cancel();
     this.#progress.delete(job);
     const { emit } = this.options;
@@ -235,7 +236,7 @@ class SpeechMeter {
     this.#firstAudioMs ??= performance.now() - this.#begin;
   }
 
-  result(task: SpeechTask, outcome: SpeechOutcome) {
+  result({ task, voice }: Job, outcome: SpeechOutcome) {
     this.state('loading');
     const seconds = this.samples / this.sampleRate;
     const computeSeconds = this.#computeMs / 1000;
@@ -246,7 +247,7 @@ class SpeechMeter {
       rtf: seconds > 0 ? computeSeconds / seconds : 0,
       engine: task.engine,
       model: task.model,
-      voice: task.reference?.voice ?? task.voice,
+      voice,
       applied: outcome.applied,
       meta: {
         memory: outcome.memory,

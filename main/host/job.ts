@@ -19,6 +19,8 @@ export class Job {
   readonly id = randomUUID();
   readonly abort = new AbortController();
   readonly createdAt = Date.now();
+  /** Id of the speaker or the saved voice; empty where there is neither. */
+  readonly voice: string;
   state: JobState = 'waiting';
   startedAt: number | null = null;
   /** When it first computed: loading before that says nothing about the speed. */
@@ -28,12 +30,19 @@ export class Job {
   progress: SpeechProgress | null = null;
 
   constructor(
-    readonly task: SpeechTask,
+    public task: SpeechTask,
     readonly source: SpeakRequest['source'],
     readonly queue: string,
     /** Null where nobody will ask for the audio again. */
     readonly audio: JobAudio | null,
-  ) {}
+  ) {
+    this.voice = task.reference?.voice ?? task.voice;
+  }
+
+  /** Reference audio is large, and nobody will speak with it again. */
+  forgetReference(): void {
+    this.task = { ...this.task, reference: null };
+  }
 
   get settled(): boolean {
     return settledStates.has(this.state);
@@ -75,7 +84,7 @@ export class Job {
       job_id: this.id,
       engine: this.task.engine,
       model: this.task.model,
-      voice: (this.task.reference?.voice ?? this.task.voice) || null,
+      voice: this.voice || null,
       text_preview: this.preview,
       source: this.source,
       state: this.state,

@@ -9,6 +9,7 @@ import {
   StudioError,
 } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
+import { findSavedVoice } from '../voices/find-voice.ts';
 
 /** What a request can name. */
 export interface Nameable {
@@ -17,6 +18,8 @@ export interface Nameable {
   voices: readonly SavedVoice[];
   /** Models that could be installed. */
   catalog: readonly { id: string; engine: string; repository: string }[];
+  /** Models that were installed and cannot be loaded, and why. */
+  damaged: readonly { id: string; engine: string; error: StudioError }[];
 }
 
 /** Who speaks: one of the model's speakers, a saved voice, or (both null) reference or instruction. */
@@ -85,6 +88,8 @@ function findModel(id: string, known: Nameable): { engine: EngineInfo; model: Sp
     const model = engine.models.find((candidate) => candidate.id === id);
     if (model) return { engine, model };
   }
+  const damaged = known.damaged.find((model) => model.id === id);
+  if (damaged) throw damaged.error;
   const missing = known.catalog.find((model) => model.id === id);
   if (missing) throw notInstalled(missing);
   throw unknownModel(
@@ -98,6 +103,8 @@ function findModel(id: string, known: Nameable): { engine: EngineInfo; model: Sp
 export function findEngine(id: string, known: Pick<Nameable, 'engines'> & Partial<Nameable>): EngineInfo {
   const found = known.engines.find((engine) => engine.id === id);
   if (found) return found;
+  const damaged = known.damaged?.find(({ engine }) => engine === id);
+  if (damaged) throw damaged.error;
   const missing = known.catalog?.find(({ engine }) => engine === id);
   if (missing) throw notInstalled(missing);
   const engines = [...known.engines.map((engine) => engine.id)];
@@ -131,18 +138,6 @@ function speakerOf({ speakers }: SpeechModel, voice: string): string | null {
     speakers.find(({ id }) => id === voice) ??
     speakers.find(({ id }) => id.toLowerCase() === voice.toLowerCase());
   return found?.id ?? null;
-}
-
-/** By id, then by name, exactly and then whatever the case; `saved:` before it says that no speaker is meant. */
-export function findSavedVoice(asked: string, voices: readonly SavedVoice[]): SavedVoice | null {
-  const wanted = asked.replace(/^saved:/, '').normalize('NFC');
-  const lower = wanted.toLowerCase();
-  return (
-    voices.find(({ id }) => id === wanted) ??
-    voices.find(({ name }) => name === wanted) ??
-    voices.find(({ id, name }) => id.toLowerCase() === lower || name.toLowerCase() === lower) ??
-    null
-  );
 }
 
 function cloner(models: SpeechModel[], engines: EngineInfo[]): SpeechModel {

@@ -27,7 +27,7 @@ const options = workerData as HostOptions;
 
 const host = new Host(
   options,
-  (own, log, settings) => createBackend(own, log, settings, startProcess),
+  (own, log, settings, prompts) => createBackend(own, log, settings, prompts, startProcess),
   (name, data) => {
     send(
       { type: 'event', name, data },
@@ -49,7 +49,10 @@ port.on('message', async (message: ToHost) => {
   }
   const reply = await host.handle(message.name, message.request);
   if (!reply.ok) return send({ type: 'reply', id: message.id, ...reply });
-  const wav = message.name === 'jobs.wav' ? (reply.response as { wav: unknown }).wav : null;
+  const wav =
+    message.name === 'jobs.wav' || message.name === 'voices.audio'
+      ? (reply.response as { wav: unknown }).wav
+      : null;
   send({ type: 'reply', id: message.id, ...reply }, transferable(wav));
 });
 

@@ -3,10 +3,12 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StudioError } from '../contract/index.ts';
-import { checkpointProblem } from './file-signs.ts';
+import { type FileSign, fileSign } from './file-signs.ts';
 
 /** Configurations are a few kilobytes, vocabularies a few megabytes. */
 const maxJsonBytes = 64 * 1024 * 1024;
+/** As the format's own readers have it. */
+const maxHeaderBytes = 100_000_000;
 /** Enough of a file's beginning to tell what it is. */
 const headBytes = 512;
 
@@ -45,8 +47,8 @@ export class ModelFolder {
       if (size > maxJsonBytes)
         throw invalid(this.path, file, `has ${size} bytes, too many for a configuration`);
       const bytes = await handle.readFile();
-      const why = checkpointProblem(file, bytes.subarray(0, headBytes), bytes.length);
-      if (why !== null) throw invalid(this.path, file, why);
+      const sign = fileSign(file, bytes.subarray(0, headBytes), bytes.length);
+      if (sign !== null) throw signed(this.path, file, size, sign);
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     } catch (error) {
       if (error instanceof StudioError) throw error;
@@ -63,10 +65,10 @@ export class ModelFolder {
       try {
         const { size } = await handle.stat();
         const head = await readAt(handle, 0, headBytes, size);
-        const why =
-          checkpointProblem(file, head, size) ??
+        const sign =
+          fileSign(file, head, size) ??
           (file.endsWith('.safetensors') ? await cutSafetensors(handle, head, size) : null);
-        return why === null ? null : invalid(this.path, file, why);
+        return sign === null ? null : signed(this.path, file, size, sign);
       } finally {
         await handle.close();
       }
@@ -149,10 +151,10 @@ async function readAt(handle: FileHandle, offset: number, length: number, size: 
 }
 
 /** A safetensors file is a length, a JSON header of that length, and tensors up to the last offset that it names. */
-async function cutSafetensors(handle: FileHandle, head: Uint8Array, size: number): Promise<string | null> {
+async function cutSafetensors(handle: FileHandle, head: Uint8Array, size: number): Promise<FileSign | null> {
   const length = Number(new DataView(head.buffer, head.byteOffset, 8).getBigUint64(0, true));
-  if (length > 100_000_000 || head[8] !== 0x7b) return 'is not a safetensors file';
-  if (8 + length > size) return `was cut off: it ends after ${size} bytes, within its header`;
+  if (length > maxHeaderBytes || head[8] !== 0x7b) return { why: 'is not a safetensors file', sign: null };
+  if (8 + length > size) return cut(size, 8 + length);
   const header = new TextDecoder().decode(await readAt(handle, 8, length, size));
   let end = 0;
   try {
@@ -162,10 +164,19 @@ async function cutSafetensors(handle: FileHandle, head: Uint8Array, size: number
       if (Array.isArray(offsets) && typeof offsets[1] === 'number') end = Math.max(end, offsets[1]);
     }
   } catch {
-    return 'has a header that is not JSON';
+    return { why: 'has a header that is not JSON', sign: null };
   }
-  const whole = 8 + length + end;
-  return whole > size ? `was cut off: it has ${size} of ${whole} bytes` : null;
+  return 8 + length + end > size ? cut(size, 8 + length + end) : null;
+}
+
+function cut(size: number, whole: number): FileSign {
+  return { why: `was cut off: it has ${size} of at least ${whole} bytes`, sign: 'cut', whole };
+}
+
+function signed(folder: string, file: string, size: number, { why, sign, whole }: FileSign): StudioError {
+  const error = invalid(folder, file, why);
+  const known = sign === null ? {} : { [sign]: file, size, ...(whole === undefined ? {} : { whole }) };
+  return new StudioError(error.code, error.message, { params: { ...error.params, ...known } });
 }
 
 function missing(folder: string, file: string, cause: unknown): StudioError {

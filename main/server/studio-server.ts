@@ -39,7 +39,7 @@ const defaultPort = 17440;
 const maxBodyBytes = 13 * 1024 * 1024;
 
 /** Calls that a page may not make: they name paths of this computer. It saves by download. */
-const refusedCalls: ReadonlySet<CallName> = new Set(['jobs.export', 'runtime.export_trace']);
+const refusedCalls: ReadonlySet<CallName> = new Set(['jobs.export', 'runtime.export_trace', 'models.add']);
 
 const statusOf: Partial<Record<ErrorCode, number>> = {
   forbidden: 403,

@@ -145,7 +145,7 @@ describe('a graphics driver that crashes', () => {
       settings: { ...defaultSettings(), 'compute.threads': 1 },
       cacheFolder: null,
     });
-    return new EngineBackend(runtime, [miniEngine()], start);
+    return new EngineBackend(runtime, [miniEngine()], { startProcess: start });
   };
 
   it('is a finding of the doctor, who goes on', async () => {

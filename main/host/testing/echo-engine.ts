@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { ModelAbilities, Speaker } from '../../contract/index.ts';
 import type { EngineDescription, SpeakTask } from '../../engines/engine.ts';
+import type { ModelEngine } from '../../models/recognise.ts';
 import type { InstalledModel } from '../../models/types.ts';
 
 const plain: ModelAbilities = {
@@ -80,6 +82,69 @@ export function echoModels(speakers: Speaker[]): InstalledModel[] {
     }),
   ];
 }
+
+const configSchema = z.object({
+  engine: z.literal('echo'),
+  variant: z.string().default('folder'),
+  mode: z.enum(['speakers', 'clone', 'design']).default('clone'),
+});
+
+const catalogFiles = [
+  { path: 'config.json', sizeBytes: null, sha256: null },
+  {
+    path: 'model.safetensors',
+    sizeBytes: 10,
+    // Of an empty header: `02 00 00 00 00 00 00 00 7b 7d`.
+    sha256: '411a485216e432ece6b9af94fa32154cf79a2a56d4f81266baa50063f45092bd',
+  },
+];
+
+/** Takes folders with a `config.json` of its own and an empty checkpoint. */
+export const testModelEngines: readonly ModelEngine[] = [
+  {
+    id: 'echo',
+    description: echoDescription,
+    catalog: [
+      {
+        id: 'echo:folder',
+        engine: 'echo',
+        name: 'Echo from a folder',
+        licence: 'Apache-2.0',
+        huggingface: 'mizuoto/echo-folder',
+        modelscope: null,
+        files: catalogFiles,
+        sizeBytes: 10,
+        abilities: { ...plain, modes: ['clone'], languages: ['zh', 'en'] },
+      },
+    ],
+    builtIn: () => [],
+    recognise: async (folder) => {
+      const config = configSchema.safeParse(await folder.json('config.json').catch(() => null));
+      if (!config.success) return null;
+      const { variant, mode } = config.data;
+      const files = ['config.json', ...(await folder.checkpointFiles('model.safetensors'))];
+      const limits = { text_characters: null, instruct_characters: mode === 'design' ? 200 : 0 };
+      const reference_seconds = mode === 'clone' ? { minimum: 1, maximum: 30 } : null;
+      return {
+        variant,
+        name: `Echo ${variant}`,
+        sampleRate: 16_000,
+        abilities: {
+          ...plain,
+          modes: [mode],
+          languages: ['zh', 'en'],
+          instruct: mode === 'design' ? 'required' : 'none',
+          reference_text: mode === 'clone' ? 'optional' : 'none',
+          speakers:
+            mode === 'speakers' ? [{ id: 'anna', name: 'Anna', language: 'en', description: 'Anna' }] : [],
+          limits: { ...limits, reference_seconds },
+        },
+        files,
+        problems: await folder.problems(files),
+      };
+    },
+  },
+];
 
 /** What reached the engine. */
 export function heard({ language, instruct, reference, parameters, voice }: SpeakTask) {

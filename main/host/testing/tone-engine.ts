@@ -10,6 +10,7 @@ import type {
 } from '../../contract/index.ts';
 import { StudioError, say } from '../../contract/index.ts';
 import { engineInfo } from '../../engines/describe.ts';
+import type { InstalledModel } from '../../models/types.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -95,6 +96,7 @@ export class ToneBackend implements SpeechBackend {
   #listener: () => void = () => {};
   #model: ToneModel | null = null;
   #pinned = false;
+  #added: readonly InstalledModel[] = [];
   readonly #closing = new AbortController();
   settings: Settings | null = null;
 
@@ -116,11 +118,16 @@ export class ToneBackend implements SpeechBackend {
     return [
       engineInfo({ id: 'tone', description: tone }, [toneModel('tone', { speakers }, sizeBytes)]),
       engineInfo({ id: 'hum', description: hum }, [toneModel('hum', { speakers })]),
-      engineInfo({ id: 'echo', description: echoDescription }, echoModels(speakers.slice(0, 2))),
+      engineInfo({ id: 'echo', description: echoDescription }, [
+        ...echoModels(speakers.slice(0, 2)),
+        ...this.#added,
+      ]),
     ];
   }
 
-  useModels(): void {}
+  setModels(models: readonly InstalledModel[]): void {
+    this.#added = models;
+  }
 
   queueFor(_engine: string, settings: Settings): DeviceQueue {
     const simulated = settings['compute.simulate_vram_mb'] !== null;

@@ -1,0 +1,151 @@
+import { resolve } from 'node:path';
+import type { ModelCheck, ModelEntry } from '../contract/index.ts';
+import { nearest } from '../settings/nearest.ts';
+import { clip, type Parsed } from './arguments.ts';
+import { withHost } from './listings.ts';
+import type { MessageKey } from './messages.en.ts';
+import { CommandError, errorOf } from './messages.ts';
+import { checkFailedExit, harmless, print, printJson, type Surroundings, size, table } from './terminal.ts';
+
+const actions = ['list', 'add', 'remove', 'check'] as const;
+
+const stateKeys: Record<ModelEntry['state'], MessageKey> = {
+  built_in: 'builtIn',
+  installed: 'modelInstalled',
+  not_installed: 'modelNotInstalled',
+  damaged: 'modelDamaged',
+  unknown_engine: 'modelUnknownEngine',
+};
+const fileKeys: Record<ModelCheck['files'][number]['state'], MessageKey> = {
+  verified: 'fileVerified',
+  present: 'filePresent',
+  missing: 'fileMissing',
+  damaged: 'fileDamaged',
+};
+
+/** `mizuoto models [list] | add PATH [--name NAME] | remove MODEL | check MODEL`. */
+export async function modelsCommand(parsed: Parsed, around: Surroundings): Promise<number> {
+  const [action = 'list', argument, extra] = parsed.positionals;
+  const spare = action === 'list' ? argument : extra;
+  if (spare !== undefined && (actions as readonly string[]).includes(action)) {
+    throw new CommandError('invalid_request', 'tooManyArguments', {
+      command: `models ${action}`,
+      argument: clip(spare),
+    });
+  }
+  if (parsed.strings.name !== undefined && action !== 'add') {
+    throw new CommandError('invalid_request', 'optionOnlyFor', {
+      option: '--name',
+      command: 'mizuoto models add',
+    });
+  }
+  if (action === 'list') return list(around);
+  if (action === 'add') return add(needed(argument, 'add', 'FOLDER'), parsed.strings.name, around);
+  if (action === 'remove') return remove(needed(argument, 'remove', 'MODEL'), around);
+  if (action === 'check') return check(needed(argument, 'check', 'MODEL'), around);
+  const error = new CommandError('invalid_request', 'unknownAction', {
+    command: 'models',
+    action: clip(action),
+    actions: actions.join(', '),
+  });
+  throw Object.assign(error, { near: nearest(action, actions) });
+}
+
+function needed(argument: string | undefined, action: string, example: string): string {
+  if (argument !== undefined) return argument;
+  throw new CommandError('invalid_request', 'actionNeedsArgument', {
+    command: `mizuoto models ${action} ${example}`,
+  });
+}
+
+async function list(around: Surroundings): Promise<number> {
+  const { models } = await withHost(around, (client) => client.call('models.list', {}));
+  if (around.json) {
+    await printJson(around, { models });
+    return 0;
+  }
+  const { messages } = around;
+  const head = (['Model', 'State', 'Size', 'Licence', 'Where'] as const).map((name) =>
+    messages.get(`column${name}`),
+  );
+  const rows = models.map((model) => [
+    harmless(model.id),
+    messages.get(stateKeys[model.state]),
+    size(model.size_bytes),
+    model.licence.split(';', 1)[0]!,
+    harmless(model.folder ?? model.sources[0]?.url ?? ''),
+  ]);
+  const lines = [table(head, rows)];
+  for (const { id, problems } of models) {
+    for (const problem of problems) lines.push(harmless(`${id}: ${messages.error(errorOf(problem))}`));
+  }
+  if (!around.quiet && models.some(({ state }) => state === 'not_installed')) {
+    lines.push('', messages.get('modelsHowToAdd'));
+  }
+  await print(around, lines.join('\n'));
+  return 0;
+}
+
+async function add(path: string, name: string | undefined, around: Surroundings): Promise<number> {
+  const request = { path: resolve(around.cwd, path), ...(name === undefined ? {} : { name }) };
+  const { model } = await withHost(around, (client) => client.call('models.add', request));
+  if (around.json) await printJson(around, { model });
+  else if (around.quiet) await print(around, model.id);
+  else {
+    const values = {
+      model: model.id,
+      name: model.name,
+      size: size(model.size_bytes),
+      path: model.folder ?? '',
+    };
+    await print(around, harmless(around.messages.get('modelAdded', values)));
+  }
+  return 0;
+}
+
+async function remove(model: string, around: Surroundings): Promise<number> {
+  const removed = await withHost(around, (client) => client.call('models.remove', { model }));
+  if (around.json) await printJson(around, removed);
+  else if (!around.quiet) {
+    const { folder: path, deleted_bytes } = removed;
+    const text =
+      deleted_bytes > 0
+        ? around.messages.get('modelDeleted', { model, path, size: size(deleted_bytes) })
+        : around.messages.get('modelForgotten', { model, path });
+    await print(around, harmless(text));
+  }
+  return 0;
+}
+
+async function check(model: string, around: Surroundings): Promise<number> {
+  const live = Boolean(around.stderr.isTTY) && !around.quiet;
+  const checked = await withHost(around, async (client) => {
+    client.on('models.checking', ({ file, fraction }) => {
+      if (live) around.stderr.write(`\r${Math.floor(fraction * 100)}%  ${harmless(file)}\x1b[K`);
+    });
+    try {
+      return await client.call('models.check', { model });
+    } finally {
+      if (live) around.stderr.write('\r\x1b[K');
+    }
+  });
+  if (around.json) await printJson(around, checked);
+  else if (!around.quiet || !checked.ok) await print(around, report(checked, around));
+  return checked.ok ? 0 : checkFailedExit;
+}
+
+function report(checked: ModelCheck, { messages }: Surroundings): string {
+  const head = (['File', 'State', 'Size'] as const).map((name) => messages.get(`column${name}`));
+  const rows = checked.files.map((file) => [
+    harmless(file.path),
+    messages.get(fileKeys[file.state]),
+    size(file.size_bytes),
+  ]);
+  const errors = [...checked.problems, ...checked.files.map(({ error }) => error)];
+  const said = errors.flatMap((error) => (error === null ? [] : [harmless(messages.error(errorOf(error)))]));
+  return [
+    table(head, rows),
+    ...said,
+    messages.get(checked.ok ? 'modelSound' : 'modelBroken', { model: checked.model }),
+  ].join('\n');
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type ModelCheck, StudioError } from '../contract/index.ts';
+import { ModelFolder } from './model-folder.ts';
+import type { CatalogFile } from './types.ts';
+
+export interface CheckOptions {
+  /** Expected sizes and hashes where they are known, by path. */
+  expected: ReadonlyMap<string, CatalogFile>;
+  signal?: AbortSignal | undefined;
+  /** File that is being read, and 0..1 over all bytes. */
+  onProgress?: (file: string, fraction: number) => void;
+}
+
+/**
+ * Reads the files of a model whole where a hash is known to compare with (the catalog's, or the one that the Hugging
+ * Face cache names its files by), otherwise their beginnings and lengths.
+ */
+export async function checkFiles(
+  path: string,
+  files: readonly string[],
+  { expected, signal, onProgress }: CheckOptions,
+): Promise<ModelCheck['files']> {
+  const folder = new ModelFolder(path);
+  const sizes = await Promise.all(files.map((file) => folder.size(file)));
+  const total = Math.max(
+    1,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  const checked: ModelCheck['files'] = [];
+  let before = 0;
+  for (const [index, file] of files.entries()) {
+    signal?.throwIfAborted();
+    const size_bytes = sizes[index]!;
+    onProgress?.(file, before / total);
+    const problem = (await folder.problem(file)) ?? wrongSize(path, expected.get(file), size_bytes);
+    if (problem !== null) {
+      const state = problem.code === 'checkpoint_missing' ? ('missing' as const) : ('damaged' as const);
+      checked.push({ path: file, state, size_bytes, sha256: null, error: problem.toBody() });
+    } else {
+      const wanted = expected.get(file)?.sha256 ?? (await cacheHash(join(path, file)));
+      const report = (bytes: number) => onProgress?.(file, Math.min(1, (before + bytes) / total));
+      checked.push(await compared(path, file, size_bytes, wanted, { signal, report }));
+    }
+    before += size_bytes;
+  }
+  onProgress?.(files.at(-1) ?? '', 1);
+  return checked;
+}
+
+async function compared(
+  folder: string,
+  file: string,
+  size_bytes: number,
+  wanted: string | null,
+  { signal, report }: { signal: AbortSignal | undefined; report: (bytes: number) => void },
+): Promise<ModelCheck['files'][number]> {
+  const about = { path: file, size_bytes };
+  if (wanted === null) return { ...about, state: 'present', sha256: null, error: null };
+  try {
+    const sha256 = await hashOf(join(folder, file), signal, report);
+    if (sha256 === wanted) return { ...about, state: 'verified', sha256, error: null };
+    const error = damaged(
+      folder,
+      file,
+      `has the hash ${sha256.slice(0, 12)}... instead of ${wanted.slice(0, 12)}...`,
+    );
+    return { ...about, state: 'damaged', sha256, error: error.toBody() };
+  } catch (error) {
+    signal?.throwIfAborted();
+    const why = `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`;
+    return { ...about, state: 'damaged', sha256: null, error: damaged(folder, file, why).toBody() };
+  }
+}
+
+async function hashOf(
+  path: string,
+  signal: AbortSignal | undefined,
+  report: (bytes: number) => void,
+): Promise<string> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const stream = createReadStream(path, { highWaterMark: 4 * 1024 * 1024, ...(signal ? { signal } : {}) });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    report(bytes);
+  }
+  return hash.digest('hex');
+}
+
+/** The Hugging Face cache stores a large file under its SHA-256 and links to it. */
+async function cacheHash(path: string): Promise<string | null> {
+  const name = basename(await realpath(path).catch(() => path));
+  return /^[0-9a-f]{64}$/.test(name) ? name : null;
+}
+
+function wrongSize(folder: string, expected: CatalogFile | undefined, size: number): StudioError | null {
+  const wanted = expected?.sizeBytes ?? null;
+  if (wanted === null || wanted === size) return null;
+  return damaged(folder, expected!.path, `has ${size} of ${wanted} bytes`);
+}
+
+function damaged(folder: string, file: string, why: string): StudioError {
+  return new StudioError(
+    'checkpoint_invalid',
+    `The file "${file}" in "${folder}" ${why}. Download it again.`,
+    {
+      params: { file, path: folder, reason: why },
+    },
+  );
+}

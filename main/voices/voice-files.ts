@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeFileAtomic } from '../audio/atomic-file.ts';
+import { type SavedVoice, StudioError, saidSchema } from '../contract/index.ts';
+
+const maxRecordBytes = 256 * 1024;
+
+const recordSchema = z.object({
+  id: z.string().min(1),
+  name: z.string().min(1),
+  language: z.string().nullable().default(null),
+  text: z.string().nullable().default(null),
+  seconds: z.number().nonnegative(),
+  sample_rate: z.number().int().positive(),
+  created_at: z.number(),
+  // What an older version said in words that are gone is not worth losing a voice.
+  warnings: z.array(saidSchema).catch([]).default([]),
+});
+
+/** One folder per voice: `voice.json` and `reference.wav`. A folder without both is no voice. */
+export class VoiceFiles {
+  constructor(readonly folder: string) {}
+
+  /** Also tells which folders hold something that is no voice, and why. */
+  async readAll(): Promise<{ voices: SavedVoice[]; unreadable: { path: string; why: string }[] }> {
+    const voices: SavedVoice[] = [];
+    const unreadable: { path: string; why: string }[] = [];
+    for (const name of await this.#names()) {
+      const path = join(this.folder, name);
+      try {
+        voices.push(await this.#read(name));
+      } catch (error) {
+        if (await isFolder(path)) unreadable.push({ path, why: whyOf(error) });
+      }
+    }
+    voices.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+    return { voices, unreadable };
+  }
+
+  /** Lower-case names of everything that is there. */
+  async ids(): Promise<string[]> {
+    return (await readdir(this.folder).catch(() => [])).map((name) => name.normalize('NFC').toLowerCase());
+  }
+
+  audioPath(id: string): string {
+    return join(this.folder, id, 'reference.wav');
+  }
+
+  /** Changes when a voice is added, renamed or removed, whoever does it. */
+  async stamp(): Promise<string> {
+    const parts: string[] = [];
+    for (const name of await this.#names()) {
+      const found = await stat(join(this.folder, name, 'voice.json'), { bigint: true }).catch(() => null);
+      parts.push(`${name} ${found?.mtimeNs ?? '-'} ${found?.size ?? '-'} ${found?.ino ?? '-'}`);
+    }
+    return parts.join('\n');
+  }
+
+  /**
+   * The folder appears under its name only when both files are in it.
+   *
+   * @throws StudioError `output_not_writable`, `disk_full`
+   */
+  async create(voice: SavedVoice, wav: Uint8Array): Promise<void> {
+    const making = join(this.folder, `.making-${process.pid}-${randomBytes(4).toString('hex')}`);
+    try {
+      await mkdir(making, { recursive: true });
+      await writeFileAtomic(join(making, 'reference.wav'), wav);
+      await writeFileAtomic(join(making, 'voice.json'), record(voice));
+      await rename(making, join(this.folder, voice.id));
+    } catch (error) {
+      await rm(making, { recursive: true, force: true }).catch(() => {});
+      throw writeError(this.folder, error);
+    }
+  }
+
+  async update(voice: SavedVoice): Promise<void> {
+    await writeFileAtomic(join(this.folder, voice.id, 'voice.json'), record(voice));
+  }
+
+  /** It is gone for everyone at once; its files go after that. */
+  async remove(id: string): Promise<void> {
+    const leaving = join(this.folder, `.removed-${process.pid}-${randomBytes(4).toString('hex')}`);
+    try {
+      await rename(join(this.folder, id), leaving);
+    } catch (error) {
+      throw writeError(join(this.folder, id), error);
+    }
+    await rm(leaving, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  }
+
+  /** Left by a program that was ended on the way; those of running ones are younger than an hour. */
+  async sweep(now = Date.now()): Promise<void> {
+    for (const name of await readdir(this.folder).catch(() => [])) {
+      if (!/^\.(making|removed)-/.test(name)) continue;
+      const path = join(this.folder, name);
+      const found = await stat(path).catch(() => null);
+      if (found && now - found.mtimeMs > 3_600_000) {
+        await rm(path, { recursive: true, force: true }).catch(() => {});
+      }
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    return names.filter((name) => !name.startsWith('.')).sort();
+  }
+
+  async #read(name: string): Promise<SavedVoice> {
+    const path = join(this.folder, name, 'voice.json');
+    if ((await stat(path)).size > maxRecordBytes) throw new RangeError('voice.json is too large');
+    const parsed = recordSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    if (!(await stat(this.audioPath(name))).isFile()) throw new TypeError('reference.wav is no file');
+    // The folder's name counts: a copied folder is a voice of its own.
+    return { ...parsed, id: name };
+  }
+}
+
+function record(voice: SavedVoice): Buffer {
+  return Buffer.from(`${JSON.stringify({ version: 1, ...voice }, null, 2)}\n`);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}
+
+function whyOf(error: unknown): string {
+  if (error instanceof z.ZodError)
+    return `voice.json lacks ${error.issues[0]?.path.join('.') || 'its shape'}`;
+  if (error instanceof SyntaxError) return 'voice.json is not JSON';
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'voice.json or reference.wav is missing' : (code ?? message);
+}
+
+function writeError(path: string, error: unknown): StudioError {
+  if (error instanceof StudioError) return error;
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
+  const options = { params: { path, reason: code }, cause: error };
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new StudioError(
+      'disk_full',
+      `There is no space left to write "${path}". Free some space.`,
+      options,
+    );
+  }
+  return new StudioError(
+    'output_not_writable',
+    `"${path}" cannot be written (${code}). Check the folder's permissions.`,
+    options,
+  );
+}
