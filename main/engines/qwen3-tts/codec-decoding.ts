@@ -20,11 +20,11 @@ export interface ChunkPlan {
   /** The first chunks: short, so that sound begins early. */
   first: readonly number[];
   /** All further ones: long, because each chunk reads all weights once. */
-  then: number;
+  steady: number;
 }
 
 /** 80 ms, 160 ms, 320 ms, then 640 ms: each chunk takes less time than the sound of those before it lasts. */
-const defaultChunks: ChunkPlan = { first: [1, 2, 4], then: 8 };
+const defaultChunks: ChunkPlan = { first: [1, 2, 4], steady: 8 };
 
 /**
  * Decodes codes on one device. A signal's frames always fall into the same chunks, so that a stream, however its
@@ -270,7 +270,7 @@ export class DecodeStream {
 }
 
 function chunkSize(index: number, chunks: ChunkPlan): number {
-  return chunks.first[index] ?? chunks.then;
+  return chunks.first[index] ?? chunks.steady;
 }
 
 /** The chunks of a signal: as planned, and what is left at its end. */
