@@ -225,6 +225,11 @@ export interface Checkpoint {
   readBytes(name: string): Uint8Array;
   /** Exactly widened to float32 (dequantised where quantised). */
   readFloat32(name: string): Float32Array;
+  /**
+   * Element of the first NaN or infinity, null where there is none; integers have none. Read in place, beside the
+   * JavaScript thread. Fails with UnsupportedDType for types without values.
+   */
+  firstNonFinite(name: string): Promise<number | null>;
   close(): void;
 }
 

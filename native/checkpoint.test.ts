@@ -111,6 +111,36 @@ describe('dtypes of safetensors', () => {
   });
 });
 
+describe('values that are no numbers', () => {
+  it('are found by their element, beside this thread', async () => {
+    const f16 = Buffer.from(new Uint16Array([0x3c00, 0xfbff, 0x7c00]).buffer);
+    const bf16 = Buffer.from(new Uint16Array([0x3f80, 0xff7f, 0x3f80, 0x7fc0]).buffer);
+    const parts = {
+      sound: { dtype: 'F32', shape: [2], data: floats(3.4028234663852886e38, -0) },
+      nan: { dtype: 'F32', shape: [3], data: floats(1, 2, Number.NaN) },
+      half: { dtype: 'F16', shape: [3], data: f16 },
+      brain: { dtype: 'BF16', shape: [2, 2], data: bf16 },
+      whole: { dtype: 'I64', shape: [1], data: Buffer.alloc(8, 0xff) },
+      odd: { dtype: 'F8_E8M0', shape: [1], data: Buffer.alloc(1) },
+    };
+    const checkpoint = await addon.openCheckpoint([write('special.safetensors', safetensors(parts))]);
+    const found = (name: string) => checkpoint.firstNonFinite(name);
+    expect(await Promise.all(['sound', 'nan', 'half', 'brain', 'whole'].map(found))).toEqual([
+      null,
+      2,
+      2,
+      3,
+      null,
+    ]);
+    await expect(found('odd')).rejects.toMatchObject({ code: 'UnsupportedDType' });
+    expect(() => found('none')).toThrow(expect.objectContaining({ code: 'InvalidArgument' }));
+    const last = found('nan');
+    checkpoint.close();
+    expect(await last).toBe(2);
+    expect(() => found('nan')).toThrow(expect.objectContaining({ code: 'Disposed' }));
+  });
+});
+
 describe('paths, shards and metadata', () => {
   const one = (name: string, value: number) =>
     safetensors({ [name]: { dtype: 'F32', shape: [1], data: floats(value) } }, { from: name });

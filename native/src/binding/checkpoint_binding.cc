@@ -64,6 +64,7 @@ void CheckpointBinding::define(Napi::Env env) {
                                     InstanceAccessor<&CheckpointBinding::metadata>("metadata"),
                                     InstanceMethod<&CheckpointBinding::readBytes>("readBytes"),
                                     InstanceMethod<&CheckpointBinding::readFloat32>("readFloat32"),
+                                    InstanceMethod<&CheckpointBinding::firstNonFinite>("firstNonFinite"),
                                     InstanceMethod<&CheckpointBinding::close>("close")}));
 }
 
@@ -148,6 +149,20 @@ Napi::Value CheckpointBinding::readFloat32(const Napi::CallbackInfo& info) {
         Napi::Float32Array array = Napi::Float32Array::New(info.Env(), tensor.elements);
         core_->readFloat32(tensor, array.Data());
         return array;
+    });
+}
+
+Napi::Value CheckpointBinding::firstNonFinite(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const auto& checkpoint = requireOpen();
+        const CheckpointTensor& tensor = checkpoint->at(readString(info[0], "name"));
+        return runInBackground(info.Env(), [checkpoint, &tensor]() -> Finish {
+            const std::optional<uint64_t> found = checkpoint->firstNonFinite(tensor);
+            return [found](Napi::Env env) -> Napi::Value {
+                if (!found) return env.Null();
+                return Napi::Number::New(env, static_cast<double>(*found));
+            };
+        });
     });
 }
 

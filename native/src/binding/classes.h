@@ -104,6 +104,7 @@ class CheckpointBinding final : public Wrapped<CheckpointBinding, const Checkpoi
     Napi::Value metadata(const Napi::CallbackInfo& info);
     Napi::Value readBytes(const Napi::CallbackInfo& info);
     Napi::Value readFloat32(const Napi::CallbackInfo& info);
+    Napi::Value firstNonFinite(const Napi::CallbackInfo& info);
     Napi::Value close(const Napi::CallbackInfo& info);
 };
 

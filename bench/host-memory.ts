@@ -1,0 +1,161 @@
+/**
+ * Host memory that loading a checkpoint takes: a random one is made on the spot, loaded as a component by a process of
+ * its own, and that process's anonymous memory (what it owns: the page cache of mapped files is not among it) is watched.
+ *
+ *   npm run bench -- host-memory [--mib N] [--python PYTHON]      (a Python with torch and safetensors: the peer)
+ *
+ * Bounds: weights that are used as they are: one tensor, beside the page cache. Weights that are converted: their size
+ * plus one tensor. Ends with 1 where one is broken. Linux only: elsewhere the system does not tell.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { option, root } from './lib/harness.ts';
+import { loadOnce, type Way } from './lib/load-once.ts';
+import { type RandomCheckpoint, writeCheckpoint } from './lib/random-checkpoint.ts';
+
+const MiB = 2 ** 20;
+/** Graphs, tables, the collector: what has nothing to do with the weights. */
+const slackMiB = 24;
+
+interface Peak {
+  anonymousMiB: number;
+  fileMiB: number;
+  seconds: number;
+  /** Bytes that a simulated device holds: the card's memory, not the host's. */
+  deviceMiB: number;
+  ownedMiB: number;
+}
+
+function statusOf(pid: number): { anonymous: number; file: number } | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const kib = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN);
+    return { anonymous: kib('RssAnon') / 1024, file: kib('RssFile') / 1024 };
+  } catch {
+    return null;
+  }
+}
+
+/** The process says `ready`, loads when it is told to, and says what it has; its memory is watched in between. */
+function watch(command: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Peak> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
+    });
+    let baseline = { anonymous: 0, file: 0 };
+    let peak = { anonymous: 0, file: 0 };
+    let began = 0;
+    let text = '';
+    const look = (): void => {
+      const now = statusOf(child.pid!);
+      if (now === null) return;
+      peak = {
+        anonymous: Math.max(peak.anonymous, now.anonymous),
+        file: Math.max(peak.file, now.file),
+      };
+    };
+    let timer: NodeJS.Timeout | undefined;
+    child.on('error', reject);
+    child.stdout.on('data', (data: Buffer) => {
+      text += data;
+      if (began === 0 && text.includes('ready\n')) {
+        baseline = statusOf(child.pid!) ?? baseline;
+        began = performance.now();
+        timer = setInterval(look, 1);
+        child.stdin.write('go\n');
+      }
+      if (!text.includes('loaded ')) return;
+      look();
+      clearInterval(timer);
+      child.stdin.end();
+    });
+    child.on('close', (code) => {
+      clearInterval(timer);
+      const line = /loaded (\{.*\})/.exec(text)?.[1];
+      if (code !== 0 || line === undefined) return reject(new Error(`${args[0]} ended with ${code}.`));
+      const said = JSON.parse(line) as { seconds: number; deviceBytes?: number; ownedBytes?: number };
+      const deviceMiB = (said.deviceBytes ?? 0) / MiB;
+      resolve({
+        anonymousMiB: peak.anonymous - baseline.anonymous - deviceMiB,
+        fileMiB: peak.file - baseline.file,
+        seconds: said.seconds,
+        deviceMiB,
+        ownedMiB: (said.ownedBytes ?? 0) / MiB,
+      });
+    });
+  });
+}
+
+const ways: { way: Way; what: string }[] = [
+  { way: 'cpu', what: 'processor, bf16 as it is' },
+  { way: 'simulated', what: 'simulated device, bf16 as it is' },
+  { way: 'cpu-f32', what: 'processor, widened to f32' },
+  { way: 'cpu-f16', what: 'processor, narrowed to f16' },
+  { way: 'cpu-q8_0', what: 'processor, quantised to q8_0' },
+];
+
+async function compareAll(checkpoint: RandomCheckpoint): Promise<boolean> {
+  const self = fileURLToPath(import.meta.url);
+  const { bytes, largestBytes } = checkpoint;
+  const tensorMiB = largestBytes / MiB;
+  process.stdout.write(
+    `A checkpoint of ${(bytes / MiB).toFixed(0)} MiB in bf16, largest tensor ${tensorMiB.toFixed(0)} MiB\n` +
+      'Peak of owned host memory (the page cache of the mapped file is not owned):\n',
+  );
+  const line = (what: string, peak: Peak, verdict: string): void => {
+    process.stdout.write(
+      `  ${what.padEnd(34)} ${peak.anonymousMiB.toFixed(0).padStart(6)} MiB  (page cache ${peak.fileMiB.toFixed(0)}, ` +
+        `${peak.seconds.toFixed(1)} s)  ${verdict}\n`,
+    );
+  };
+  let kept = true;
+  for (const { way, what } of ways) {
+    const args = ['--expose-gc', self, '--load', way, '--file', checkpoint.path];
+    const peak = await watch(process.execPath, args);
+    const bound = peak.ownedMiB + tensorMiB + slackMiB;
+    const holds = peak.anonymousMiB <= bound;
+    kept &&= holds;
+    const most = `${peak.ownedMiB.toFixed(0)} kept + ${tensorMiB.toFixed(0)} + ${slackMiB}`;
+    line(what, peak, holds ? `within ${most}` : `ABOVE ${most}`);
+  }
+  const python = option('python', '');
+  if (python !== '') {
+    const peer = join(root, 'bench', 'peers', 'host_memory_torch.py');
+    for (const how of ['safetensors', 'module']) {
+      const peak = await watch(python, [peer, how, checkpoint.path], { OMP_NUM_THREADS: '1' });
+      line(`PyTorch, ${how === 'module' ? 'into a module' : 'load_file'}`, peak, '');
+    }
+  }
+  return kept;
+}
+
+const load = option('load', '');
+if (load !== '') {
+  const said = await loadOnce(load as Way, option('file', ''), async () => {
+    process.stdout.write('ready\n');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+  });
+  process.stdout.write(`loaded ${JSON.stringify(said)}\n`);
+  // Until it was looked at.
+  await new Promise((resolve) => process.stdin.once('end', resolve).resume());
+  process.exit(0);
+} else if (process.platform !== 'linux') {
+  process.stdout.write('Only Linux tells anonymous memory apart from mapped files: nothing was measured.\n');
+} else {
+  const folder = await mkdtemp(join(tmpdir(), 'mizuoto-host-memory-'));
+  try {
+    const checkpoint = await writeCheckpoint(
+      join(folder, 'random.safetensors'),
+      Number(option('mib', '600')),
+    );
+    process.exitCode = (await compareAll(checkpoint)) ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
