@@ -18,6 +18,7 @@ export interface VramPolicy {
   maxPinnedBytes: number;
   residency: 'rule' | 'cost';
   gpuJobs: number;
+  kvCache: 'dynamic' | 'static';
   oomRetry: boolean;
   oomFallback: boolean;
 }
@@ -52,6 +53,7 @@ export function policyFromSettings(
     maxPinnedBytes: pinned === null ? defaultPinBudget(ramBytes, platform) : pinned * MiB,
     residency: settings['compute.residency'],
     gpuJobs: settings['compute.gpu_jobs'],
+    kvCache: settings['compute.kv_cache'],
     oomRetry: settings['compute.oom_retry'],
     oomFallback: settings['compute.oom_fallback'],
   };

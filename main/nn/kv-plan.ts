@@ -14,6 +14,15 @@ export interface PeakOptions {
   first?: number;
 }
 
+/** Positions that a `KVCache` has room for once it has `positions` of them: what attention sees at the end. */
+export function finalCapacity(positions: number, kind: KVCacheKind, first = block): number {
+  const wanted = roundUp(positions);
+  let capacity = roundUp(first);
+  if (kind === 'dynamic') return Math.max(capacity, wanted);
+  while (capacity < wanted) capacity *= 2;
+  return capacity;
+}
+
 /**
  * Most bytes that a growing `KVCache` holds until it has `positions` positions.
  * - `dynamic`: all layers, and one layer's copy while it grows;
@@ -29,14 +38,10 @@ export function peakBytes(
   { rows = 1, first = block }: PeakOptions = {},
 ): number {
   const layerPosition = positionBytes * rows;
-  const begin = roundUp(first);
-  const wanted = roundUp(positions);
-  if (wanted <= begin) return layers * begin * layerPosition;
-  if (kind === 'dynamic') return (layers + 1) * wanted * layerPosition;
-  let old = begin;
-  let capacity = begin;
-  while (capacity < wanted) [old, capacity] = [capacity, 2 * capacity];
-  return layers * (capacity + old) * layerPosition;
+  const capacity = finalCapacity(positions, kind, first);
+  if (capacity <= roundUp(first)) return layers * capacity * layerPosition;
+  if (kind === 'dynamic') return (layers + 1) * capacity * layerPosition;
+  return 1.5 * layers * capacity * layerPosition;
 }
 
 /**

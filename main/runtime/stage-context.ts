@@ -58,6 +58,11 @@ export class RequestContext implements StageContext {
     this.signal = options.signal;
     this.rng = options.rng ?? null;
     this.#used = new UsedComponents(options.book);
+    if (this.kvCache === 'static') this.applied.kv_cache = 'static';
+  }
+
+  get kvCache(): 'dynamic' | 'static' {
+    return this.#options.policy.kvCache;
   }
 
   get arena(): Arena {

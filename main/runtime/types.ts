@@ -78,6 +78,11 @@ export interface StageContext {
   readonly signal: CancelToken;
   /** The request's own generator: put back before a repeated stage. */
   readonly rng: Replayable | null;
+  /**
+   * Of the settings: `static` is a preallocated cache that doubles. Some kernels add up in another order over it, so the
+   * output names it (`applied.kv_cache`).
+   */
+  readonly kvCache: 'dynamic' | 'static';
   /** Parameters in force; stages add `oom_retries` and `fallbacks`. Engines add theirs. */
   readonly applied: Record<string, unknown>;
   readonly warnings: Said[];

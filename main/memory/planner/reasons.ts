@@ -8,7 +8,7 @@ import { MiB } from '../policy.ts';
 export interface Reason {
   code: SaidCode;
   params: SaidParams;
-  text: string;
+  readonly text: string;
 }
 
 export function mib(bytes: number): number {
@@ -17,7 +17,16 @@ export function mib(bytes: number): number {
 }
 
 export function reason(code: SaidCode, params: SaidParams): Reason {
-  return { code, params, text: say(code, params).message };
+  let text: string | undefined;
+  return {
+    code,
+    params,
+    // Most plans are weighed and never told.
+    get text() {
+      text ??= say(code, params).message;
+      return text;
+    },
+  };
 }
 
 /** As the contract carries it. */

@@ -16,6 +16,7 @@ export const testPolicy: VramPolicy = {
   gpuJobs: 1,
   oomRetry: true,
   oomFallback: false,
+  kvCache: 'dynamic',
 };
 
 export interface TestManager {

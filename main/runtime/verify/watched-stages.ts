@@ -43,6 +43,9 @@ export class WatchedStages implements StageContext {
   get rng(): Replayable | null {
     return this.inner.rng;
   }
+  get kvCache(): 'dynamic' | 'static' {
+    return this.inner.kvCache;
+  }
   get applied(): Record<string, unknown> {
     return this.inner.applied;
   }

@@ -1,4 +1,5 @@
 import { StudioError } from '../../../contract/errors.ts';
+import type { KVCacheKind } from '../../../nn/kv-cache.ts';
 import { Random } from '../../../nn/random.ts';
 import { tiled1d } from '../../../runtime/tiled1d.ts';
 import type { AudioChunk, Engine, EngineContext, SpeakTask } from '../../engine.ts';
@@ -27,7 +28,7 @@ export class ExampleEngine implements Engine {
     const letters = this.#letters(task.text);
     const frames = framesPerLetter * letters.length;
     const { talker, decoder, vocoder } = this.handles;
-    const memory = this.#memory(letters.length, frames);
+    const memory = this.#memory(letters.length, frames, ctx.kvCache);
     ctx.announce([
       { name: 'talker', handles: [talker], memory: memory.talker, passes: frames },
       { name: 'decoder', handles: [decoder], memory: memory.decoder },
@@ -35,12 +36,13 @@ export class ExampleEngine implements Engine {
     ]);
 
     const random = new Random(task.seed);
-    const sampling = { temperature: Number(task.parameters.temperature), top_k: 20, signal: ctx.signal };
+    const sampling = { temperature: Number(task.parameters.temperature), top_k: 20 };
+    const run = { kind: ctx.kvCache, signal: ctx.signal };
     const onFrame = (done: number): void => ctx.progress((0.8 * done) / frames);
     const codes = await ctx.run(
       'talker',
       [talker],
-      () => this.passes.generate(letters, frames, random, { ...sampling, onFrame }),
+      () => this.passes.generate(letters, frames, random, { ...sampling, ...run, onFrame }),
       memory.talker,
       { generators: [random], passes: frames },
     );
@@ -77,7 +79,7 @@ export class ExampleEngine implements Engine {
 
   memoryRequired(task: SpeakTask): number {
     const letters = Math.min(task.text.length, maxLetters);
-    return Math.max(...Object.values(this.#memory(letters, framesPerLetter * letters)));
+    return Math.max(...Object.values(this.#memory(letters, framesPerLetter * letters, 'static')));
   }
 
   async unload(): Promise<void> {
@@ -85,9 +87,9 @@ export class ExampleEngine implements Engine {
   }
 
   /** Bytes of working memory by stage, for this request: never for the longest possible one. */
-  #memory(letters: number, frames: number) {
+  #memory(letters: number, frames: number, kind: KVCacheKind) {
     return {
-      talker: this.passes.talkerBytes(letters, frames),
+      talker: this.passes.talkerBytes(letters, frames, kind),
       decoder: this.passes.decoderBytes(frames),
       vocoder: this.passes.vocoderBytes(this.passes.vocoderFrames(window, frames)),
     };

@@ -97,6 +97,28 @@ describe('memory', () => {
     });
   });
 
+  test.each(['dynamic', 'static'] as const)(
+    'a long text with a %s cache: it grows within the estimate, and the output names what was chosen',
+    async (kind) => {
+      const text = 'water over stone and under the old bridge';
+      const plain = await speak({ text });
+      const { ctx, samples } = await speak(
+        { text },
+        { ...simulated(64), 'compute.kv_cache': kind },
+        ({ runtime }) => {
+          const events = runtime.events().filter(({ subject }) => subject === 'talker');
+          const [begin, end] = ['stage_begin', 'stage_end'].map(
+            (name) => events.find((event) => event.kind === name)!,
+          );
+          expect(end!.bytes).toBeLessThanOrEqual(begin!.bytes);
+          expect(end!.bytes).toBeGreaterThan(begin!.bytes / 2);
+        },
+      );
+      expect(samples).toEqual(plain.samples);
+      expect(ctx.applied.kv_cache).toBe(kind === 'static' ? 'static' : undefined);
+    },
+  );
+
   test('nothing stays on the device once the model is unloaded', async () => {
     await speak({}, simulated(64), async ({ runtime }) => {
       const book = await runtime.deviceFor();

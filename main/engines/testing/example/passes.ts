@@ -7,11 +7,12 @@ import {
   type GraphBuilder,
   GraphCache,
   KVCache,
+  type KVCacheKind,
   type Random,
   type SamplingOptions,
   sample,
 } from '../../../nn/index.ts';
-import { PlannedCache, peakBytes } from '../../../nn/kv-plan.ts';
+import { finalCapacity, PlannedCache, peakBytes } from '../../../nn/kv-plan.ts';
 import type { Decoder, ExampleConfig, Talker, Vocoder } from './networks.ts';
 
 export interface ExampleHandles {
@@ -46,18 +47,19 @@ export class ExamplePasses {
 
   // #region estimates
   /** Working memory of the talker: its graphs, planned without allocating anything, and the growing cache. */
-  talkerBytes(letters: number, frames: number): number {
+  talkerBytes(letters: number, frames: number, kind: KVCacheKind): number {
     const { num_hidden_layers: layers } = this.config;
     const positions = letters + frames;
-    const keys = Math.ceil(positions / 64) * 64;
+    const keys = finalCapacity(positions, kind, letters);
     const planned = (count: number) => {
       const cache = new PlannedCache(this.#cacheShape, keys);
       const record = (g: GraphBuilder) => this.#recordTalker(g, count, keys, (layer) => cache.view(layer));
       return cache.without(this.graphs.plan(`plan talker ${count} ${keys}`, record));
     };
     const { kvHeads, headDim } = this.#cacheShape;
-    const cacheBytes = peakBytes(2 * kvHeads * headDim * 4, layers, positions, 'dynamic');
-    return this.#once(`talker ${letters} ${keys}`, () => {
+    const first = letters;
+    const cacheBytes = peakBytes(2 * kvHeads * headDim * 4, layers, positions, kind, { first });
+    return this.#once(`talker ${letters} ${keys} ${kind}`, () => {
       const [prompt, step] = [planned(letters), planned(1)];
       // Scratch memory is shared; inputs and outputs are each graph's own.
       const scratch = Math.max(prompt.computeBytes, step.computeBytes);
@@ -89,10 +91,14 @@ export class ExamplePasses {
     letters: Int32Array,
     frames: number,
     random: Random,
-    options: SamplingOptions & { signal: CancelToken; onFrame: (done: number) => void },
+    options: SamplingOptions & { kind: KVCacheKind; signal: CancelToken; onFrame: (done: number) => void },
   ): Promise<Int32Array> {
     const { device, arena } = this.#book;
-    const cache = await KVCache.create(this.#addon, device, this.#cacheShape);
+    const cache = await KVCache.create(this.#addon, device, {
+      ...this.#cacheShape,
+      kind: options.kind,
+      capacity: letters.length,
+    });
     // Graphs that read a cache live as long as the cache.
     const graphs = new GraphCache(this.#addon, device, { arena });
     try {
@@ -113,8 +119,11 @@ export class ExamplePasses {
 
   async #talk(graphs: GraphCache, cache: KVCache, tokens: Int32Array, signal: CancelToken) {
     const count = tokens.length;
+    const before = cache.capacity;
     await cache.reserve(count);
     const { capacity, length } = cache;
+    // Recorded for the smaller cache, which is gone.
+    if (capacity !== before) graphs.drop();
     const inputs = {
       tokens,
       slots: cache.slots(count),
