@@ -1,7 +1,12 @@
 /** The body of a stage yields (async iterable) or returns (promise). */
 export type StageBody<T> = () => AsyncIterable<T> | Promise<T>;
 
-export type StageEnd = (failed: boolean) => Promise<void>;
+/** What happens when the body is over. `failed`: it threw, or nobody wanted its remaining values. */
+export interface StageEnd {
+  end(failed: boolean): Promise<void>;
+  /** After `end`, for what the body threw: what the caller should see instead. */
+  explain(error: unknown): Promise<unknown>;
+}
 
 /**
  * Runs `body` between `begin` and `end`, when the result is awaited or iterated and not before: only then is it known
@@ -18,8 +23,9 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
-    const end = await this.#begin();
+    const stage = await this.#begin();
     let failed = true;
+    let thrown: { error: unknown } | null = null;
     try {
       const values = this.#body();
       if (!(Symbol.asyncIterator in values)) {
@@ -27,9 +33,13 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
       }
       yield* values;
       failed = false;
+    } catch (error) {
+      thrown = { error };
     } finally {
-      await end(failed);
+      // Also where the caller stops asking for values.
+      await stage.end(failed);
     }
+    if (thrown !== null) throw await stage.explain(thrown.error);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: awaiting the stage is what starts it
@@ -55,18 +65,19 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
   }
 
   async #once(): Promise<T> {
-    const end = await this.#begin();
-    let failed = true;
+    const stage = await this.#begin();
+    let result: T;
     try {
       const value = this.#body();
       if (Symbol.asyncIterator in value) {
         throw new TypeError('A stage whose body yields has to be iterated, not awaited.');
       }
-      const result = await value;
-      failed = false;
-      return result;
-    } finally {
-      await end(failed);
+      result = await value;
+    } catch (error) {
+      await stage.end(true);
+      throw await stage.explain(error);
     }
+    await stage.end(false);
+    return result;
   }
 }

@@ -91,7 +91,10 @@ export class RequestContext implements StageContext {
     return new LazyStage(body, async () => {
       const placement = await this.#placeWithRetries(name, handles, memory, options.passes);
       this.#report({ state: 'running' });
-      return (failed) => this.#end(handles, placement, failed);
+      return {
+        end: (failed) => this.#end(handles, placement, failed),
+        explain: (error) => this.#explain(name, handles, memory, error),
+      };
     });
   }
 
@@ -228,6 +231,22 @@ export class RequestContext implements StageContext {
     }
     this.#used.placed(handles);
     return placement;
+  }
+
+  /**
+   * What its body threw. A body that ran out of memory is not repeated, since audio may be out already; but its components
+   * get less of the device from now on, so that the next request does not fail in the same way.
+   */
+  async #explain(
+    name: string,
+    handles: readonly ModelHandle[],
+    memory: number,
+    error: unknown,
+  ): Promise<unknown> {
+    if (!isOutOfDeviceMemory(error)) return error;
+    const explained = this.#outOfMemory(name, handles, memory, 1, error);
+    await this.#options.manager.afterOom(handles, name);
+    return explained;
   }
 
   async #end(handles: ModelHandle[], placement: Placement, failed: boolean): Promise<void> {
