@@ -145,7 +145,8 @@ export class ModelLibrary {
     const engine = this.#engines.find(({ id }) => id === stored.engine);
     if (!engine) return { stored, installed: null, problems: [], variant: null };
     const seen = this.#seen.get(stored.id);
-    if (seen && seen.key === (await keyOf(stored, seen.found.installed?.files ?? null))) return seen.found;
+    if (seen && seen.key === (await keyOf(stored, seen.found.installed?.files ?? null)))
+      return { ...seen.found, stored };
     const found = await look(stored, engine);
     this.#seen.set(stored.id, { key: await keyOf(stored, found.installed?.files ?? null), found });
     return found;
