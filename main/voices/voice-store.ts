@@ -92,7 +92,7 @@ export class VoiceStore {
       if (voices.length >= maxVoices) throw tooMany();
       checkFree(name, voices, null);
       const voice: SavedVoice = {
-        id: await this.#freeId(name),
+        id: await this.#freeId(name, voices),
         name,
         language,
         text,
@@ -154,8 +154,9 @@ export class VoiceStore {
   }
 
   /** Not that of any folder that is there, readable or not; on most systems case does not count. */
-  async #freeId(name: string): Promise<string> {
-    const taken = new Set(await this.#files.ids());
+  async #freeId(name: string, voices: readonly SavedVoice[]): Promise<string> {
+    const words = voices.map((voice) => voice.name.toLowerCase());
+    const taken = new Set([...(await this.#files.ids()), ...words]);
     const base = slugOf(name, 'voice');
     for (let n = 1; ; n++) {
       const id = n === 1 ? base : `${base}-${n}`;
@@ -205,7 +206,10 @@ function checkText(text: string | null): string | null {
 
 function checkFree(name: string, voices: SavedVoice[], own: string | null): void {
   const lower = name.toLowerCase();
-  const other = voices.find((voice) => voice.id !== own && voice.name.toLowerCase() === lower);
+  // Both are asked for by the same word: neither may be another's.
+  const other = voices.find(
+    ({ id, name: taken }) => id !== own && [id, taken].some((word) => word.toLowerCase() === lower),
+  );
   if (!other) return;
   throw new StudioError('name_taken', `There is a voice "${other.name}" already. Choose another name.`, {
     params: { name: other.name },
