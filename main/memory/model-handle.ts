@@ -134,6 +134,11 @@ export class ModelHandle {
     return this.#placementOrder;
   }
 
+  /** Something of it is on its way to the device or back. */
+  get moving(): boolean {
+    return this.#movesInProgress > 0;
+  }
+
   get disposed(): boolean {
     return this.#disposed;
   }

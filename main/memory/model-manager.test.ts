@@ -287,3 +287,20 @@ describe('waiting for another request', () => {
     running.release();
   });
 });
+
+describe('ModelManager.verify', () => {
+  it('notices what a component thinks wrongly, and weights that no component knows of', async () => {
+    const { manager, device } = testManager({ totalMiB: 1000 });
+    const { handle, store } = fakeComponent(device, { component: 'main', units: sizes(4, 10), fixed: 5 });
+    manager.register(handle);
+    (await manager.load([handle], MiB, { name: 'main' })).release();
+    expect(() => manager.verify()).not.toThrow();
+    await store.unplace(2);
+    expect(() => manager.verify()).toThrow(/unit 2 is thought to be on/);
+    await store.place(2);
+    device.allocate('weights', 7 * MiB);
+    expect(() => manager.verify()).toThrow(
+      `holds ${52 * MiB} bytes of weights, and its components know of ${45 * MiB} (`,
+    );
+  });
+});

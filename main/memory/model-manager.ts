@@ -92,6 +92,8 @@ export class ModelManager {
   readonly #books = new Map<Device, DeviceBook>();
   readonly #handles = new Map<string, ModelHandle>();
   readonly #lastStages = new Map<string, Map<string, LoadRequest>>();
+  /** Unregistered, and not yet gone from their devices. */
+  readonly #freed = new Set<ModelHandle>();
   #clock = 0;
 
   constructor(options: ManagerOptions) {
@@ -142,7 +144,12 @@ export class ModelManager {
       this.#handles.delete(handle.id);
       this.#lastStages.delete(handle.model);
       this.pins.release(handle);
-      await handle.dispose();
+      this.#freed.add(handle);
+      try {
+        await handle.dispose();
+      } finally {
+        this.#freed.delete(handle);
+      }
     };
     const book = this.#books.get(handle.device);
     // A plan that is being carried out may count on what this component gives up.
@@ -164,9 +171,20 @@ export class ModelManager {
     for (const handle of handles) handle.lastUsed = ++this.#clock;
   }
 
-  /** Throws where a handle and its device disagree. */
+  /** Throws where a handle and its device disagree, or where a device holds weights that no handle knows of. */
   verify(): void {
     for (const handle of this.#handles.values()) handle.verify();
+    for (const book of this.#books.values()) {
+      const own = [...this.#handles.values()].filter(({ device }) => device === book.device);
+      const moving = [...own, ...this.#freed].some((one) => one.moving || one.disposed);
+      if (book.device.isHost || moving) continue;
+      const known = own.reduce((bytes, handle) => bytes + handle.loadedBytes, 0);
+      const { weights } = book.device.memory().held;
+      if (known === weights) continue;
+      throw new Error(
+        `${book.id} holds ${weights} bytes of weights, and its components know of ${known} (${own.map(({ id, loadedBytes }) => `${id} ${loadedBytes}`).join(', ')}).`,
+      );
+    }
   }
 
   // Planning

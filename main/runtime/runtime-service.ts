@@ -61,7 +61,7 @@ export interface RuntimeOptions {
   warn?: (message: string, said?: Said) => void;
   /** Decisions of the memory manager in words, for the log. */
   info?: (message: string) => void;
-  /** Compare every handle with its device after each step. */
+  /** Compare every handle with its device after each step. Default: where MIZUOTO_CHECK_MEMORY is 1. */
   checkAlways?: boolean;
 }
 
@@ -100,7 +100,7 @@ export class RuntimeService {
       trace: this.trace,
       isPinned: (model) => this.models.isPinned(model),
       hostMemory: () => options.addon.hostMemory(),
-      ...(options.checkAlways === undefined ? {} : { checkAlways: options.checkAlways }),
+      checkAlways: options.checkAlways ?? process.env.MIZUOTO_CHECK_MEMORY === '1',
     });
     this.devices = new DeviceService(options.addon, this.manager);
     this.models = new LoadedModels({
