@@ -56,6 +56,25 @@ void computeSnake(ggml_tensor* node, const ggml_tensor* x, const ggml_tensor* al
     }
 }
 
+void computeBf16Product(ggml_tensor* node, const ggml_tensor* weights, const ggml_tensor* x, int thread,
+                        int threads, void*) {
+    const Range rows = shareOf(weights->ne[1], 16, thread, threads);
+    if (rows.first == rows.end) return;
+    const Kernels& kernel = kernels();
+    const auto width = static_cast<size_t>(weights->ne[0]);
+    const auto columns = static_cast<size_t>(ggml_nrows(x));
+    const auto outputs = static_cast<size_t>(weights->ne[1]);
+    const size_t stride = (width + 31) / 32 * 32;
+    thread_local std::vector<float> prepared;
+    prepared.resize(stride * columns);
+    for (size_t column = 0; column < columns; ++column)
+        kernel.bf16Prepare(floats(x) + column * width, prepared.data() + column * stride, width);
+    const auto first = static_cast<size_t>(rows.first);
+    kernel.bf16Product(static_cast<const unsigned short*>(weights->data) + first * width,
+                       static_cast<size_t>(rows.end) - first, width, prepared.data(), stride, columns, width,
+                       static_cast<float*>(node->data) + first, outputs);
+}
+
 KernelNode withKernel(ggml_tensor* node, const ggml_tensor* custom) {
     return {node, NodeRecipe::of(node), NodeRecipe::of(custom)};
 }
@@ -111,6 +130,17 @@ std::optional<KernelNode> unaryKernelNode(ggml_context* context, ggml_tensor* no
 
 KernelNode geluTanhKernelNode(ggml_context* context, ggml_tensor* node, ggml_tensor* x) {
     return unaryNode<&Kernels::geluTanh>(context, node, x);
+}
+
+std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* node) {
+    ggml_tensor* weights = node->src[0];
+    ggml_tensor* x = node->src[1];
+    const bool fits = weights->type == GGML_TYPE_BF16 && x->type == GGML_TYPE_F32 &&
+                      ggml_is_contiguous(weights) && ggml_is_contiguous(x) && ggml_is_contiguous(node) &&
+                      weights->ne[2] == 1 && weights->ne[3] == 1;
+    if (!fits) return std::nullopt;
+    return withKernel(node,
+                      ggml_map_custom2(context, weights, x, computeBf16Product, GGML_N_TASKS_MAX, nullptr));
 }
 
 std::optional<KernelNode> snakeKernelNode(ggml_context* context, ggml_tensor* node, ggml_tensor* x,

@@ -40,6 +40,12 @@ KernelNode geluTanhKernelNode(ggml_context* context, ggml_tensor* node, ggml_ten
 std::optional<KernelNode> snakeKernelNode(ggml_context* context, ggml_tensor* node, ggml_tensor* x,
                                           ggml_tensor* alpha, ggml_tensor* beta);
 
+/**
+ * For ggml's matrix product `node`. Nothing unless one matrix of bfloat16 is multiplied with float32, both
+ * without gaps.
+ */
+std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* node);
+
 /** The divisor's addend in `snake`, as upstream models have it. */
 constexpr float kSnakeEpsilon = 1e-9f;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -65,6 +66,54 @@ void checkUnary(const Kernels& kernels, const Case& test) {
         float alone = 0;
         (kernels.*test.kernel)(&x[count / 2], &alone, 1);
         CHECK(alone == y[count / 2]);
+    }
+}
+
+/** Products with bfloat16 against double precision, around every size at which the work is cut. */
+void checkBf16(const Kernels& kernels) {
+    constexpr size_t rows = 3;
+    for (size_t width : {1, 2, 15, 31, 32, 33, 64, 100, 160, 1024}) {
+        std::vector<unsigned short> weights(rows * width);
+        // Odd multiples of 2^-7 below 1 in size: every one is exact in bfloat16.
+        const auto weight = [&](size_t i) {
+            return static_cast<float>(static_cast<int>(i * 37 % 127) * 2 - 127) / 128;
+        };
+        for (size_t i = 0; i < weights.size(); ++i) {
+            const float value = weight(i);
+            unsigned bits = 0;
+            std::memcpy(&bits, &value, sizeof(bits));
+            weights[i] = static_cast<unsigned short>(bits >> 16);
+        }
+        const size_t stride = (width + 31) / 32 * 32;
+        for (size_t columns : {1, 2, 3, 4, 5, 9}) {
+            std::vector<float> x(columns * width);
+            std::vector<float> prepared(columns * stride, kNan);
+            for (size_t i = 0; i < x.size(); ++i)
+                x[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)) * 90000);
+            for (size_t c = 0; c < columns; ++c)
+                kernels.bf16Prepare(&x[c * width], &prepared[c * stride], width);
+            std::vector<float> y(columns * rows + 1, 7.0f);
+            kernels.bf16Product(weights.data(), rows, width, prepared.data(), stride, columns, width,
+                                y.data(), rows);
+            CHECK(y.back() == 7.0f);
+            for (size_t c = 0; c < columns; ++c) {
+                for (size_t r = 0; r < rows; ++r) {
+                    double exact = 0;
+                    double size = 0;
+                    for (size_t i = 0; i < width; ++i) {
+                        const double product = static_cast<double>(weight(r * width + i)) * x[c * width + i];
+                        exact += product;
+                        size += std::abs(product);
+                    }
+                    CHECK(std::abs(y[c * rows + r] - exact) <= 1e-6 * size);
+                    // A column's result depends neither on its neighbours nor on the rows beside it.
+                    float alone = 0;
+                    kernels.bf16Product(&weights[r * width], 1, width, &prepared[c * stride], stride, 1,
+                                        width, &alone, 1);
+                    CHECK(alone == y[c * rows + r]);
+                }
+            }
+        }
     }
 }
 
@@ -140,6 +189,10 @@ TEST_CASE(kernels_keep_infinities_and_nan) {
 
 TEST_CASE(snake_agrees_with_the_c_library) {
     onEveryVariant<checkSnake>();
+}
+
+TEST_CASE(products_with_bfloat16_agree_with_double_precision) {
+    onEveryVariant<checkBf16>();
 }
 
 TEST_CASE(the_last_variant_is_used) {

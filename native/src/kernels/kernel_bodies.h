@@ -3,6 +3,7 @@
 // Nothing of the C++ library is used here: the linker keeps one copy of an inline function, and it must not
 // be one that was compiled for a newer processor. Polynomials are least-maximum fits in double precision.
 #include "kernels.h"
+#include "lanes.h"
 
 #if defined(_MSC_VER)
 #define MIZUOTO_RESTRICT __restrict
@@ -227,12 +228,14 @@ void snakeFrames(const float* x, float alpha, float scale, float* y, size_t fram
     for (size_t i = at; i < frames; ++i) y[i] = out[i - at];
 }
 
+#include "bf16_bodies.h"
+
 }  // namespace
 
 extern const Kernels MIZUOTO_KERNELS;
 const Kernels MIZUOTO_KERNELS = {
-    MIZUOTO_INSTRUCTIONS, unary<geluErfOf>, unary<geluTanhOf>, unary<sigmoidOf>, unary<tanhOf>,
-    unary<eluOf>,         unary<expOf>,     reciprocals,       snakeChannels,    snakeFrames,
+    MIZUOTO_INSTRUCTIONS, unary<geluErfOf>, unary<geluTanhOf>, unary<sigmoidOf>, unary<tanhOf>, unary<eluOf>,
+    unary<expOf>,         reciprocals,      snakeChannels,     snakeFrames,      bf16Prepare,   bf16Product,
 };
 
 }  // namespace mizuoto

@@ -31,6 +31,16 @@ struct Kernels {
     void (*snakeChannels)(const float* x, const float* alpha, const float* scale, float* y, size_t channels);
     /** The same for one row that has one alpha and scale. */
     void (*snakeFrames)(const float* x, float alpha, float scale, float* y, size_t frames);
+
+    /** Lays one column out for `bf16Product`; it takes as many values as `kBf16Block` times the blocks begun.
+     */
+    void (*bf16Prepare)(const float* x, float* prepared, size_t width);
+    /**
+     * y[column * yStride + row] = weights[row] . x[column], with prepared columns `stride` apart and rows of
+     * bfloat16 `rowStride` apart.
+     */
+    void (*bf16Product)(const unsigned short* weights, size_t rows, size_t rowStride, const float* x,
+                        size_t stride, size_t columns, size_t width, float* y, size_t yStride);
 };
 
 /** The C library's sine, for arguments beyond what the kernels reduce exactly. */

@@ -45,7 +45,9 @@ Value mulMat(OpCall& call) {
     if (ggml_is_transposed(a)) a = call.node(ggml_cont(call.context(), a));
     ggml_tensor* product = ggml_mul_mat(call.context(), a, b);
     if (precision == 1) ggml_mul_mat_set_prec(product, GGML_PREC_F32);
-    return {call.node(product), std::max({left.rank, right.rank, 1})};
+    const Value value{call.node(product), std::max({left.rank, right.rank, 1})};
+    call.recorder().kernel(productKernelNode(call.context(), value.tensor));
+    return value;
 }
 
 /** table [rows, width], ids [...] -> [..., width]. With more dimensions, the table is batched like the ids.
