@@ -16,7 +16,7 @@ export const sentencesEn = {
     '{component} keeps only its fixed part ({loaded} of {size}) on {device}, because the mode is none.',
   partial_capped:
     '{component} has at most {cap} of {size} on {device} until it leaves, because a stage ran out of memory there.',
-  gives_up: '{component} gives up {bytes} ({units} units) for {name}: short by {short}.',
+  gives_up: '{component} gives up {bytes} (units: {units}) for {name}: short by {short}.',
   gives_up_whole: '{component} leaves {device} ({bytes}) for {name}: short by {short}.',
   gives_up_oom: '{component} leaves {device} ({bytes}), because {name} ran out of memory.',
   gives_up_desktop: '{component} gives up {bytes}, because another program took {short} of {device}.',

@@ -406,7 +406,7 @@ export const en = {
       },
       says: {
         plan: '{{subject}} was planned.',
-        place: '{{subject}} came to {{device}}: {{bytes}}, {{units}} units in {{time}}.',
+        place: '{{subject}} came to {{device}}: {{bytes}} in {{time}} (units: {{units}}).',
         give_up: '{{subject}} left {{device}}: {{bytes}}.',
         slots: '{{subject}} got {{bytes}} on {{device}} for streaming.',
         trim: 'Unused working memory went back to {{device}}: {{bytes}}.',

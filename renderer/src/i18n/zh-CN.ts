@@ -346,7 +346,7 @@ export const zhCN: Messages = {
       error: '上一次预计 {{predicted}}，实际 {{measured}}（{{difference}}）。',
       noError: '还没有核对过预计时间。',
       makesRoom: '让出显存',
-      gives: '{{component}}（{{bytes}}）',
+      gives: '{{component}}（让出 {{bytes}}）',
       nobody: '不需要让出',
       fits: '放得下',
       short: '还差 {{bytes}}',

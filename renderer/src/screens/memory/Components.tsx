@@ -26,10 +26,10 @@ export function Components({ model }: { model: ModelSnapshot }) {
             <th scope="col" className="py-1 pr-4 font-normal">
               {t('memory.units')}
             </th>
-            <th scope="col" className="py-1 pr-4 text-right font-normal">
+            <th scope="col" className="whitespace-nowrap py-1 pr-4 text-right font-normal">
               {t('memory.hostBytes')}
             </th>
-            <th scope="col" className="py-1 text-right font-normal">
+            <th scope="col" className="whitespace-nowrap py-1 text-right font-normal">
               {t('memory.streamedBytes')}
             </th>
           </tr>
@@ -41,7 +41,7 @@ export function Components({ model }: { model: ModelSnapshot }) {
             const text = `${part} / ${whole}`;
             return (
               <tr key={component.name} data-testid="component" data-component={component.name}>
-                <th scope="row" className="py-1.5 pr-4 font-medium">
+                <th scope="row" className="whitespace-nowrap py-1.5 pr-4 font-medium">
                   {component.name}
                   <span className="ml-2 font-normal text-ink-soft">
                     {t(`memory.kinds.${component.kind}`)}
