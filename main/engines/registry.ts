@@ -1,9 +1,10 @@
 import { StudioError } from '../contract/errors.ts';
 import type { EngineDefinition } from './engine.ts';
 import { miniEngine } from './mini/index.ts';
+import { qwen3TtsEngine } from './qwen3-tts/index.ts';
 
 /** Every engine of the studio, the built-in one first. */
-export const engines: readonly EngineDefinition[] = [miniEngine()];
+export const engines: readonly EngineDefinition[] = [miniEngine(), qwen3TtsEngine()];
 
 /** @throws StudioError `unknown_engine` */
 export function findEngine(id: string): EngineDefinition {
