@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { app, BrowserWindow, dialog, nativeTheme, protocol, session } from 'electron';
 import type { Settings } from '../main/contract/index.ts';
 import { HostClient } from '../main/host/client.ts';
+import { startLocalServer } from '../main/server/local-server.ts';
+import { studioFolders } from '../main/settings/paths.ts';
 import { connectBridge } from './bridge.ts';
 import { startUtilityProcess } from './device-process.ts';
 import { setMenu } from './menu.ts';
@@ -48,6 +50,11 @@ async function start(): Promise<void> {
   protocol.handle(scheme, createRendererHandler(join(dist, 'renderer')));
   denyPermissions(session.defaultSession);
   const disconnect = connectBridge(host, () => words, log);
+  // For `mizuoto runtime`; the window works as well without it.
+  const local = startLocalServer(host, studioFolders().config).catch((error: unknown) => {
+    log(`other programs cannot find this studio: ${String(error)}`);
+    return async () => {};
+  });
   trackTaskbar(host);
 
   const open = () =>
@@ -82,7 +89,8 @@ async function start(): Promise<void> {
     if (closed) return;
     event.preventDefault();
     disconnect();
-    void host.close().finally(() => {
+    const closeLocal = local.then((close) => close());
+    void Promise.allSettled([closeLocal, host.close()]).finally(() => {
       closed = true;
       app.quit();
     });

@@ -95,6 +95,8 @@ export const en = {
   columnWhy: 'WHY',
   yes: 'yes',
   no: 'no',
+  runtimeStudio: 'This is the studio that runs: process {pid}, since {since}.',
+  runtimeNoStudio: 'No studio is running; this is what a new one would see.',
   runtimeModels: 'Models',
   runtimeNoModels: 'No model is loaded.',
   runtimeDevices: 'Devices',
@@ -228,7 +230,8 @@ Lists the devices that can compute, their memory, and which are used, with the r
   helpRuntime: `mizuoto runtime [--watch] [--json]
 
 Shows devices, loaded models and their components (bytes on the device, streamed and on the host, and the reason where
-a component is only partly on its device), and the memory policy.
+a component is only partly on its device), and the memory policy: of the studio that runs, or, where none runs, what a
+new one would see.
 
   -w, --watch   again with every change, until Ctrl-C; with --json one object a line`,
   helpVerify: `mizuoto verify [--engine ENGINE] [--setting KEY=VALUE]... [--text TEXT] [--json]

@@ -92,6 +92,8 @@ export const zhCN: Record<MessageKey, string> = {
   columnWhy: '原因',
   yes: '是',
   no: '否',
+  runtimeStudio: '这是正在运行的 Mizuoto:进程 {pid},自 {since} 起。',
+  runtimeNoStudio: '没有正在运行的 Mizuoto;以下是新启动一个时的情况。',
   runtimeModels: '模型',
   runtimeNoModels: '没有已加载的模型。',
   runtimeDevices: '设备',
@@ -222,7 +224,8 @@ mizuoto models check 模型             检查每个文件,并在已知哈希时
 列出可用于计算的设备、它们的内存,以及是否使用和原因。`,
   helpRuntime: `mizuoto runtime [--watch] [--json]
 
-显示设备、已加载的模型及其组件(设备上、流式加载和主机内存的字节数,以及只有部分在设备上的原因)和显存策略。
+显示正在运行的 Mizuoto 的设备、已加载的模型及其组件(设备上、流式加载和主机内存的字节数,以及只有部分在设备上的原因)
+和显存策略;没有正在运行的,就显示新启动一个时的情况。
 
   -w, --watch   每次变化都重新显示,直到按 Ctrl-C;加 --json 时每行一个对象`,
   helpVerify: `mizuoto verify [--engine 引擎] [--setting 键=值]... [--text 文本] [--json]

@@ -1,4 +1,6 @@
 import type { ComponentSnapshot, ModelSnapshot, RuntimeSnapshot, StudioClient } from '../contract/index.ts';
+import { findRunningStudio, type RunningStudio } from '../server/running-studio.ts';
+import { studioFolders } from '../settings/paths.ts';
 import type { Parsed } from './arguments.ts';
 import { deviceTable, indent, withHost } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
@@ -28,20 +30,41 @@ const calibrationKeys: Record<ModelSnapshot['calibration']['state'], MessageKey>
   stale: 'calibrationStale',
 };
 
-/** `mizuoto runtime`: once, or with every change until Ctrl-C. */
+/** `mizuoto runtime`: once, or with every change until Ctrl-C; of the studio that runs, else of a fresh one. */
 export async function showRuntime(parsed: Parsed, around: Surroundings): Promise<void> {
+  const studio = await findRunningStudio(studioFolders().config);
+  const about = studio === null ? null : aboutStudio(studio);
   const show = (snapshot: RuntimeSnapshot, first: boolean): Promise<void> => {
-    if (around.json) return printJson(around, snapshot);
-    const text = runtimeText(snapshot, around.messages);
+    if (around.json) return printJson(around, { studio: about, ...snapshot });
+    const text = `${whoseRuntime(about, around.messages)}\n\n${runtimeText(snapshot, around.messages)}`;
     // A terminal shows one picture that changes; a file gets one after the other.
     if (!parsed.flags.has('watch')) return print(around, text);
     if (around.stdout.isTTY) return print(around, `\x1b[H\x1b[2J${text}`);
     return print(around, first ? text : `\n${text}`);
   };
-  await withHost(around, async (client) => {
+  const over = new AbortController();
+  const signal = AbortSignal.any([around.signal, over.signal]);
+  const look = async (client: StudioClient): Promise<void> => {
     await show(await client.call('runtime.snapshot', {}), true);
-    if (parsed.flags.has('watch')) await watch(client, around.signal, (snapshot) => show(snapshot, false));
-  });
+    if (parsed.flags.has('watch')) await watch(client, signal, (snapshot) => show(snapshot, false));
+  };
+  if (studio === null) return withHost(around, look);
+  // Ctrl-C ends the watching, never the studio.
+  try {
+    await Promise.race([look(studio), studio.lost]);
+  } finally {
+    over.abort();
+    studio.close();
+  }
+}
+
+/** The studio that runs, without what opens it. */
+const aboutStudio = ({ notice: { kind, pid, started } }: RunningStudio) => ({ kind, pid, started });
+
+function whoseRuntime(studio: ReturnType<typeof aboutStudio> | null, messages: Messages): string {
+  if (studio === null) return messages.get('runtimeNoStudio');
+  const since = new Date(studio.started).toLocaleString(messages.language);
+  return messages.get('runtimeStudio', { pid: studio.pid, since });
 }
 
 /** Until the signal; a slow reader sees the newest snapshot, not all of them. */

@@ -15,8 +15,12 @@ const lagBytes = 1024 * 1024;
 const lostBytes = 64 * 1024 * 1024;
 const repeated: ReadonlySet<EventName> = new Set(['runtime.changed', 'job.progress']);
 
-/** One page's endless response: every event of the client as a frame, until either side ends it. */
-export function streamEvents(client: StudioClient, response: ServerResponse): void {
+/** One page's endless response: events of the client (all, or these) as frames, until either side ends it. */
+export function streamEvents(
+  client: StudioClient,
+  response: ServerResponse,
+  names: readonly EventName[] = eventNames,
+): void {
   response.writeHead(200, {
     ...securityHeaders,
     'content-type': wireContentType,
@@ -26,7 +30,7 @@ export function streamEvents(client: StudioClient, response: ServerResponse): vo
     if (response.writableLength > lostBytes) response.destroy();
     else response.write(encodeFrame(message));
   };
-  const unsubscribe = eventNames.map((name) =>
+  const unsubscribe = names.map((name) =>
     client.on(name, (data) => {
       if (repeated.has(name) && response.writableLength > lagBytes) return;
       send({ type: 'event', name, data });

@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util';
 import { exitCode, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { toErrorBody } from '../host/failures.ts';
+import { studioFolders } from '../settings/paths.ts';
+import { announceStudio } from './discovery.ts';
 import { startStudioServer } from './studio-server.ts';
 
 /**
@@ -26,6 +28,15 @@ async function main(): Promise<void> {
     if (level !== 'info') process.stderr.write(`mizuoto: ${level}: ${message}\n`);
   });
   const server = await startStudioServer({ client, folder, ...(port === undefined ? {} : { port }) });
+  const { token } = server;
+  const at = { port: server.port };
+  // Without it the studio runs as well; only `mizuoto runtime` does not find it.
+  const withdraw = await announceStudio(studioFolders().config, { kind: 'server', token, at }).catch(
+    (error: Error) => {
+      process.stderr.write(`mizuoto: warning: other programs cannot find this studio: ${error.message}\n`);
+      return () => {};
+    },
+  );
   process.stdout.write(`Mizuoto Studio: ${server.url}\n`);
   process.stdout.write('Only this computer can open it. Press Ctrl-C to end.\n');
   if (!noOpen) openBrowser(server.url);
@@ -33,6 +44,7 @@ async function main(): Promise<void> {
   const close = async () => {
     if (closing) process.exit(1);
     closing = true;
+    withdraw();
     await server.close();
     await client.close();
   };

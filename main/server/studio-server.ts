@@ -1,22 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  type CallName,
-  callNames,
-  type ErrorCode,
-  encodeWire,
-  holdsBinary,
-  type StudioClient,
-  tokenFragment,
-  wireContentType,
-  wirePaths,
-} from '../contract/index.ts';
-import { toErrorBody } from '../host/failures.ts';
+import { type CallName, callNames, type StudioClient, tokenFragment, wirePaths } from '../contract/index.ts';
+import { fail, send } from './answers.ts';
 import { Downloads } from './downloads.ts';
 import { streamEvents } from './event-stream.ts';
 import { hasToken, isOwnHost, isOwnOrigin, RequestError, readJson } from './guards.ts';
-import { refuse, securityHeaders, serveFile } from './static-files.ts';
+import { refuse, serveFile } from './static-files.ts';
 
 export interface StudioServerOptions {
   client: StudioClient;
@@ -40,16 +30,6 @@ const maxBodyBytes = 13 * 1024 * 1024;
 
 /** Calls that a page may not make: they name paths of this computer. It saves by download. */
 const refusedCalls: ReadonlySet<CallName> = new Set(['jobs.export', 'runtime.export_trace', 'models.add']);
-
-const statusOf: Partial<Record<ErrorCode, number>> = {
-  forbidden: 403,
-  job_not_found: 404,
-  unknown_engine: 404,
-  unknown_voice: 404,
-  internal: 500,
-  host_unreachable: 503,
-  host_crashed: 503,
-};
 
 /**
  * The studio as a page on this computer only: the renderer's files and the contract (see main/contract/wire.ts),
@@ -129,33 +109,4 @@ function listen(
     });
     server.listen(port, address, () => resolve(server));
   });
-}
-
-function send(response: ServerResponse, value: unknown): void {
-  const binary = holdsBinary(value);
-  const body = binary ? encodeWire(value) : Buffer.from(JSON.stringify(value));
-  response.writeHead(200, {
-    ...securityHeaders,
-    'cache-control': 'no-store',
-    'content-type': binary ? wireContentType : 'application/json; charset=utf-8',
-    'content-length': body.length,
-  });
-  response.end(body);
-}
-
-function fail(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const body = toErrorBody(error);
-  const status = error instanceof RequestError ? error.status : (statusOf[body.code] ?? 400);
-  // What was not read of a refused request is not read later either.
-  response.writeHead(status, {
-    ...securityHeaders,
-    'cache-control': 'no-store',
-    'content-type': 'application/json; charset=utf-8',
-    connection: 'close',
-  });
-  response.end(JSON.stringify({ error: body }));
 }
