@@ -56,6 +56,7 @@ describe('mizuoto say', () => {
         'engine',
         'file',
         'meta',
+        'model',
         'rtf',
         'sample_rate',
         'seconds',

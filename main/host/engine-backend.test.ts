@@ -174,7 +174,7 @@ describe('models', () => {
       await expect(
         call(name, { model: 'mnii', ...(name === 'models.pin' ? { pinned: true } : {}) }),
       ).rejects.toMatchObject({
-        code: 'invalid_request',
+        code: name === 'models.unload' ? 'invalid_request' : 'unknown_model',
         message: expect.stringContaining('mnii'),
       });
     }
