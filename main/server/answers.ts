@@ -9,6 +9,8 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   job_not_found: 404,
   unknown_engine: 404,
   unknown_voice: 404,
+  unknown_model: 404,
+  model_not_installed: 404,
   internal: 500,
   host_unreachable: 503,
   host_crashed: 503,
