@@ -98,3 +98,19 @@ describe('calibration.json', () => {
     expect(warnings.join(' ')).toContain('could not be saved');
   });
 });
+
+describe('pinned memory', () => {
+  it('is worth it where copies from it were measured to be faster; unknown until both kinds were seen', async () => {
+    const calibration = await Calibration.open({ file });
+    expect(calibration.pinningHelps(gpu)).toBeNull();
+    calibration.noteSourceRate(gpu, true, 12_000);
+    expect(calibration.pinningHelps(gpu)).toBeNull();
+    calibration.noteSourceRate(gpu, false, 6000);
+    expect(calibration.pinningHelps(gpu)).toBe(true);
+    calibration.noteSourceRate(gpu, false, 11_900);
+    expect(calibration.pinningHelps(gpu)).toBe(false);
+    expect(calibration.pinningHelps('cuda/x/1')).toBeNull();
+    await calibration.flush();
+    expect((await Calibration.open({ file })).pinningHelps(gpu)).toBe(false);
+  });
+});

@@ -41,6 +41,8 @@ const margin = 1.1;
 const maxRatio = 16;
 /** A reservation shrinks only after this many measurements of requests of its size. */
 export const runsToShrink = 3;
+/** Pinned memory is taken from everything else on the machine: less gain than this is not worth it. */
+const worthPinning = 1.05;
 /** Estimates below this are noise. */
 const minEstimate = 64 * 1024;
 
@@ -150,6 +152,20 @@ export class Calibration {
     if (!(bytesPerMs > 0)) return;
     this.#device(device).copy_rate = bytesPerMs;
     this.#changed();
+  }
+
+  /** The rate of a stage's streamed copies, all of them from pinned sources or none. */
+  noteSourceRate(device: string, pinned: boolean, bytesPerMs: number): void {
+    if (!(bytesPerMs > 0)) return;
+    this.#device(device)[pinned ? 'pinned_rate' : 'pageable_rate'] = bytesPerMs;
+    this.#changed();
+  }
+
+  /** Whether copies from pinned memory are worth taking it from others; null until both kinds were measured here. */
+  pinningHelps(device: string): boolean | null {
+    const { pinned_rate = null, pageable_rate = null } = this.#data.devices[device] ?? {};
+    if (pinned_rate === null || pageable_rate === null) return null;
+    return pinned_rate > worthPinning * pageable_rate;
   }
 
   unitTimes(device: string, key: string, unitBytes: readonly number[]): readonly number[] | null {

@@ -18,12 +18,29 @@ export class PinBudget {
     return bytes;
   }
 
+  /** Whether what the component streams now is all pinned (true) or not at all (false); null: some of it, or nothing streams. */
+  sourceOf(handle: ModelHandle, streamed: readonly number[]): boolean | null {
+    const pinned = this.#pinned.get(handle);
+    const count = streamed.filter((unit) => pinned?.has(unit)).length;
+    if (streamed.length === 0 || (count > 0 && count < streamed.length)) return null;
+    return count > 0;
+  }
+
   /** Pin exactly these units, as far as the budget goes, in running order; what no longer streams is let go first. */
   settle(handle: ModelHandle, streamed: readonly number[], budgetBytes: number): void {
     const wanted = new Set(streamed);
     const units = this.#pinned.get(handle) ?? new Map<number, number>();
     for (const [unit, bytes] of units) {
       if (wanted.has(unit)) continue;
+      handle.store.unpin(unit);
+      units.delete(unit);
+      this.#bytes -= bytes;
+    }
+    // A budget that shrank is kept to, last units first.
+    for (const unit of streamed.toReversed()) {
+      if (this.#bytes <= budgetBytes) break;
+      const bytes = units.get(unit);
+      if (bytes === undefined) continue;
       handle.store.unpin(unit);
       units.delete(unit);
       this.#bytes -= bytes;

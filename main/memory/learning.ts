@@ -48,11 +48,13 @@ export class StageLearning {
       disturbed: boolean;
       failed: boolean;
       estimate: number;
+      /** Whether all of what streamed is pinned (true), or nothing (false). */
+      pinned: boolean | null;
     },
   ): number | null {
     const { book } = measurement;
     const { name, estimate } = stage;
-    const measured = measurement.end(this.#calibration, stage.disturbed);
+    const measured = measurement.end(this.#calibration, stage.disturbed, stage.pinned);
     if (measured === null || stage.failed) return null;
     const { bytes, keptBytes } = measured;
     const key = mainComponent(stage.handles).calibrationKey;

@@ -2,6 +2,10 @@ import type { StreamerStats } from '../../native/addon.ts';
 import type { Calibration } from './calibration.ts';
 import type { DeviceBook } from './device-book.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { MiB } from './policy.ts';
+
+/** Fewer streamed bytes say nothing of a rate. */
+const enoughToMeasure = 4 * MiB;
 
 /**
  * Measures one stage: its working memory (the peak above placed weights and slots, minus what it leaves behind on
@@ -31,11 +35,18 @@ export class StageMeasurement {
     return performance.now() - this.#start;
   }
 
-  /** Working memory, and what stays of it; null where another stage (`disturbed`) or a larger scratch memory hides it. */
-  end(calibration: Calibration, disturbed: boolean): { bytes: number; keptBytes: number } | null {
+  /**
+   * Working memory, and what stays of it; null where another stage (`disturbed`) or a larger scratch memory hides it.
+   * @param pinned whether everything that streamed came from pinned memory (true) or nothing (false)
+   */
+  end(
+    calibration: Calibration,
+    disturbed: boolean,
+    pinned: boolean | null = null,
+  ): { bytes: number; keptBytes: number } | null {
     const { book } = this;
     book.profile(false);
-    this.#noteCopies(calibration);
+    this.#noteCopies(calibration, disturbed ? null : pinned);
     for (const handle of this.#profiled) noteUnitTimes(handle, calibration, book.key);
     if (disturbed) return null;
     const grew = book.arenaBytes > this.#arenaBefore || this.#arenaBefore === 0;
@@ -46,10 +57,14 @@ export class StageMeasurement {
   }
 
   /** What streamed; copies of placing are noted where they are made. */
-  #noteCopies(calibration: Calibration): void {
+  #noteCopies(calibration: Calibration, pinned: boolean | null): void {
     const { streamedBytes, copySeconds } = this.book.device.streamerStats();
     const before = this.#streamedBefore;
-    this.book.noteCopies(streamedBytes - before.streamedBytes, copySeconds - before.copySeconds);
+    const [bytes, seconds] = [streamedBytes - before.streamedBytes, copySeconds - before.copySeconds];
+    this.book.noteCopies(bytes, seconds);
+    if (pinned !== null && bytes >= enoughToMeasure && seconds > 0) {
+      calibration.noteSourceRate(this.book.key, pinned, bytes / seconds / 1000);
+    }
     const rate = this.book.copyRate;
     if (rate !== null) calibration.noteCopyRate(this.book.key, rate);
   }

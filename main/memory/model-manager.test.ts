@@ -304,3 +304,21 @@ describe('ModelManager.verify', () => {
     );
   });
 });
+
+describe('pinned memory', () => {
+  it('is left alone on a device on which it was measured not to help', async () => {
+    const { manager, device, book } = testManager({ totalMiB: 4000 });
+    const { handle } = fakeComponent(device, { component: 'main', units: sizes(40, 200) });
+    manager.register(handle);
+    const place = async (): Promise<number> => {
+      (await manager.load([handle], MiB, { name: 'main' })).release();
+      return manager.pins.bytes;
+    };
+    expect(await place()).toBeGreaterThan(4000 * MiB);
+    manager.calibration.noteSourceRate(book.key, true, 1000);
+    manager.calibration.noteSourceRate(book.key, false, 990);
+    expect(await place()).toBe(0);
+    manager.calibration.noteSourceRate(book.key, false, 500);
+    expect(await place()).toBeGreaterThan(4000 * MiB);
+  });
+});

@@ -75,6 +75,8 @@ interface Placed {
   measurement: StageMeasurement;
 }
 
+/** A driver may round what a unit takes otherwise than its size was computed; no weight is this small. */
+const maxPadding = 1024;
 /** Plans are made anew, with fresh numbers, when a device refuses what its driver said was free. */
 const maxReplans = 2;
 
@@ -180,7 +182,8 @@ export class ModelManager {
       if (book.device.isHost || moving) continue;
       const known = own.reduce((bytes, handle) => bytes + handle.loadedBytes, 0);
       const { weights } = book.device.memory().held;
-      if (known === weights) continue;
+      const parts = own.reduce((count, handle) => count + handle.placementOrder.length + 1, 0);
+      if (Math.abs(known - weights) <= parts * maxPadding) continue;
       throw new Error(
         `${book.id} holds ${weights} bytes of weights, and its components know of ${known} (${own.map(({ id, loadedBytes }) => `${id} ${loadedBytes}`).join(', ')}).`,
       );
@@ -333,7 +336,7 @@ export class ModelManager {
           handle: (id) => this.handle(id),
           trace: this.trace,
           pins: this.pins,
-          pinBudget: () => this.#pinBudget(policy),
+          pinBudget: () => this.#pinBudget(book, policy),
           dropHostCopies: policy.hostCopies === 'off',
           signal: options.signal,
           onProgress: options.onProgress,
@@ -360,7 +363,8 @@ export class ModelManager {
 
   #end({ book, stage, plan, measurement }: Placed, estimate: number, failed: boolean): void {
     const { name, handles, disturbed } = stage;
-    const bytes = this.#learning.end(measurement, { name, handles, disturbed, failed, estimate });
+    const pinned = this.#sourceOf(plan);
+    const bytes = this.#learning.end(measurement, { name, handles, disturbed, failed, estimate, pinned });
     const ms = measurement.elapsedMs;
     if (!failed) book.notePrediction(plan.prediction, ms);
     book.end(stage);
@@ -404,7 +408,16 @@ export class ModelManager {
     this.#lastStages.set(model, stages);
   }
 
-  #pinBudget(policy: VramPolicy): number {
+  /** Whether all that the plan streams is pinned (true), or nothing of it (false). */
+  #sourceOf(plan: Plan): boolean | null {
+    const kinds = plan.components
+      .filter(({ streamed }) => streamed.length > 0)
+      .map(({ component, streamed }) => this.pins.sourceOf(this.handle(component), streamed));
+    return kinds.length > 0 && kinds.every((kind) => kind === kinds[0]) ? kinds[0]! : null;
+  }
+
+  #pinBudget(book: DeviceBook, policy: VramPolicy): number {
+    if (this.calibration.pinningHelps(book.key) === false) return 0;
     const memory = this.#options.hostMemory?.();
     if (memory === undefined) return policy.maxPinnedBytes;
     const spare = Math.max(0, memory.availableBytes - policy.ramReserveBytes);

@@ -64,7 +64,7 @@ export async function loadMini(
       await value.unload();
       for (const checkpoint of checkpoints) checkpoint.close();
     };
-    return { value, handles, networks, unload };
+    return { value, handles, caches: [networks.graphs], networks, unload };
   } catch (error) {
     for (const handle of handles) await handle.dispose();
     for (const checkpoint of checkpoints) checkpoint.close();

@@ -39,7 +39,8 @@ export class MiniNetworks {
   readonly #config: MiniConfig;
   readonly #acoustic: MiniAcoustic;
   readonly #vocoder: MiniVocoder;
-  readonly #graphs: GraphCache;
+  /** Kept from request to request; they can be made again. */
+  readonly graphs: GraphCache;
   readonly #context: ReturnType<typeof receptiveFields>;
   readonly #bytes = new Map<string, number>();
   readonly #tiny: boolean;
@@ -57,7 +58,7 @@ export class MiniNetworks {
     this.#acoustic = acoustic.module as MiniAcoustic;
     this.#vocoder = vocoder.module as MiniVocoder;
     this.#tiny = !book.device.isHost && book.device.memory().totalBytes < tinyDevice;
-    this.#graphs = new GraphCache(addon, book.device, {
+    this.graphs = new GraphCache(addon, book.device, {
       arena: book.arena,
       maxGraphs: 32,
       maxBytes: 2 ** 26,
@@ -150,7 +151,7 @@ export class MiniNetworks {
   }
 
   dispose(): Promise<void> {
-    return this.#graphs.dispose();
+    return this.graphs.dispose();
   }
 
   async #run(
@@ -162,10 +163,10 @@ export class MiniNetworks {
   ): Promise<Record<string, TensorData>> {
     const mask = new Float32Array(length).fill(1, 0, window.to - window.from);
     const key = `${pass} ${length}`;
-    if (this.#tiny && key !== this.#lastKey) this.#graphs.drop();
+    if (this.#tiny && key !== this.#lastKey) this.graphs.drop();
     this.#lastKey = key;
     const record = (g: GraphBuilder) => this.#record(pass, g, length);
-    return this.#graphs.use(key, record, (graph) => graph.run({ ...inputs, mask }, { signal }));
+    return this.graphs.use(key, record, (graph) => graph.run({ ...inputs, mask }, { signal }));
   }
 
   #record(pass: Pass, g: GraphBuilder, length: number): void {
@@ -190,7 +191,7 @@ export class MiniNetworks {
     const key = `${pass} ${length}`;
     const known = this.#bytes.get(key);
     if (known !== undefined) return known;
-    const plan = this.#graphs.plan(key, (g) => this.#record(pass, g, length));
+    const plan = this.graphs.plan(key, (g) => this.#record(pass, g, length));
     const bytes = plan.computeBytes + plan.ioBytes;
     this.#bytes.set(key, bytes);
     return bytes;
