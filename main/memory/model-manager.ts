@@ -93,7 +93,7 @@ export class ModelManager {
   readonly #learning: StageLearning;
   readonly #books = new Map<Device, DeviceBook>();
   readonly #handles = new Map<string, ModelHandle>();
-  readonly #lastStages = new Map<string, Map<string, LoadRequest>>();
+  readonly #lastStages = new Map<string, Map<string, () => LoadRequest>>();
   /** Unregistered, and not yet gone from their devices. */
   readonly #freed = new Set<ModelHandle>();
   #clock = 0;
@@ -221,9 +221,9 @@ export class ModelManager {
     return planRequest(this.state(book, policy), requests);
   }
 
-  /** Requests for stages as they were last planned, by model: what a question "what if" is asked about. */
+  /** The stages that a model ran last, with what is known of them by now: what a question "what if" is asked about. */
   lastStages(model: string): LoadRequest[] {
-    return [...(this.#lastStages.get(model)?.values() ?? [])];
+    return [...(this.#lastStages.get(model)?.values() ?? [])].map((request) => request());
   }
 
   // Loading
@@ -301,7 +301,8 @@ export class ModelManager {
         if (wait.shouldWait(planLoad(this.state(book, options.policy), request).overBudgetBytes)) return null;
         if (this.#learning.wantsMeasuring(book, handles, name, memory)) await book.trim();
         const plan = await this.#place(book, request, options);
-        this.#rememberStage(handles, request);
+        const { passes } = options;
+        this.#rememberStage(handles, name, () => this.#request(book, handles, memory, { name, passes }));
         const { workingBytes } = plan.budget;
         const stage: ActiveStage = {
           name,
@@ -400,11 +401,11 @@ export class ModelManager {
   }
 
   /** The latest last, so that stages stand in the order in which they run. */
-  #rememberStage(handles: readonly ModelHandle[], request: LoadRequest): void {
+  #rememberStage(handles: readonly ModelHandle[], name: string, request: () => LoadRequest): void {
     const { model } = mainComponent(handles);
-    const stages = this.#lastStages.get(model) ?? new Map<string, LoadRequest>();
-    stages.delete(request.name);
-    stages.set(request.name, request);
+    const stages = this.#lastStages.get(model) ?? new Map<string, () => LoadRequest>();
+    stages.delete(name);
+    stages.set(name, request);
     this.#lastStages.set(model, stages);
   }
 
