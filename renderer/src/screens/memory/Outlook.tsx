@@ -27,7 +27,7 @@ export function Outlook({ answer, name }: { answer: WhatIfModel; name: string })
             : t('memory.whatIf.short', { bytes: format.bytes(answer.over_budget_bytes) })}
         </Chip>
       </div>
-      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1 text-xs sm:grid-cols-[auto_1fr_auto_1fr]">
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1 text-xs lg:grid-cols-[auto_1fr_auto_1fr]">
         <Reading name={t('memory.whatIf.resident')} id="resident" value={resident} />
         <Reading name={t('memory.whatIf.streamed')} id="streamed" value={streamed} />
         <Reading name={t('memory.whatIf.peak')} id="peak" value={format.bytes(answer.peak_bytes)} />
@@ -37,7 +37,7 @@ export function Outlook({ answer, name }: { answer: WhatIfModel; name: string })
           value={room.length === 0 ? t('memory.whatIf.nobody') : format.list(room)}
         />
         <dt className="text-ink-soft">{t('memory.whatIf.time')}</dt>
-        <dd data-testid="outlook-time" className="truncate font-medium sm:col-span-3">
+        <dd data-testid="outlook-time" className="truncate font-medium lg:col-span-3">
           {time}
         </dd>
       </dl>
@@ -101,7 +101,7 @@ function ComponentOutlook({
           size: format.bytes(size),
         })}
       />
-      <p title={why} className="mt-1 line-clamp-2 h-[2lh] text-ink-soft">
+      <p title={why} className="mt-1 line-clamp-3 h-[3lh] text-ink-soft">
         {why}
       </p>
     </li>
