@@ -89,8 +89,8 @@ export interface StageContext {
 
   /**
    * Place the handles (whole or partly), make room for `memory` bytes of working memory and keep them from giving up
-   * memory until the body ends. For parts that yield audio or consume a generator. Not retried: the estimate must
-   * cover the highest it can reach. Lazy: nothing happens before the result is awaited or iterated.
+   * memory until the body ends. For parts that yield audio or consume a generator. The body is not repeated when memory
+   * runs out, so the estimate must cover the highest it can reach. Lazy: nothing happens before the result is awaited or iterated.
    */
   use<T>(
     handles: ModelHandle[],
