@@ -1,6 +1,8 @@
 // Execution of a compiled graph: its calls, the copies between them, and how both stop.
 #include <chrono>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "error.h"
 #include "run_progress.h"
@@ -42,6 +44,16 @@ class Window {
     const Device& device_;
     ggml_backend_event_t events_[kInFlight] = {};
     size_t calls_ = 0;
+};
+
+/** Calls whose streamed weights are given up at the end of the run, however it ends. */
+struct LeavesInPlace {
+    std::function<void(const Call&)> giveUp;
+    std::vector<const Call*> calls;
+
+    ~LeavesInPlace() {
+        for (const Call* call : calls) giveUp(*call);
+    }
 };
 
 }  // namespace
@@ -148,6 +160,9 @@ void Graph::execute(const RunRequest& request) {
     Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);
     Window window(*device_, schedule_->calls.size());
     Progress progress(*layout_, request);
+    // Vulkan compares the memory of each node with that of what the calls before it read, until it has
+    // synchronized: weights keep their place until then, which is where the next ones come to lie.
+    LeavesInPlace inPlace{[this](const Call& call) { bindStreamed(call, nullptr); }};
     for (const Call& call : schedule_->calls) {
         throwIfCancelled(request.cancel);
         if (device_->interrupted()) stopped(request.cancel);
@@ -163,8 +178,12 @@ void Graph::execute(const RunRequest& request) {
             if (device_->mergesSegments()) pass.prefetch(position);
             profile(call, progress, request.cancel);
             pass.release(position);
-            if (!device_->mergesSegments()) pass.prefetch(position);
-            bindStreamed(call, nullptr);
+            if (device_->mergesSegments()) {
+                bindStreamed(call, nullptr);
+            } else {
+                pass.prefetch(position);
+                inPlace.calls.push_back(&call);
+            }
         }
         window.afterCall();
     }
