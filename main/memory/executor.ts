@@ -49,7 +49,10 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
       done += await move(handle, unit, 1, env);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
-    env.pins.settle(handle, component.streamed, env.pinBudget());
+    // Asking how much host memory is free takes longer than all the rest of a stage that finds everything in place.
+    if (!env.pins.settled(handle, component.streamed)) {
+      env.pins.settle(handle, component.streamed, env.pinBudget());
+    }
     if (env.dropHostCopies && handle.isWhole) await handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
   }

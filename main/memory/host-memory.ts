@@ -26,6 +26,11 @@ export class PinBudget {
     return count > 0;
   }
 
+  /** Nothing of the component streams and nothing of it is pinned: there is nothing to decide. */
+  settled(handle: ModelHandle, streamed: readonly number[]): boolean {
+    return streamed.length === 0 && !this.#pinned.has(handle);
+  }
+
   /** Pin exactly these units, as far as the budget goes, in running order; what no longer streams is let go first. */
   settle(handle: ModelHandle, streamed: readonly number[], budgetBytes: number): void {
     const wanted = new Set(streamed);

@@ -298,7 +298,8 @@ export class ModelManager {
       const placed = await book.lock.run(async () => {
         await handles[0]?.settle();
         const request = this.#request(book, handles, memory, options);
-        if (wait.shouldWait(planLoad(this.state(book, options.policy), request).overBudgetBytes)) return null;
+        const short = () => planLoad(this.state(book, options.policy), request).overBudgetBytes;
+        if (wait.shouldWait(short)) return null;
         if (this.#learning.wantsMeasuring(book, handles, name, memory)) await book.trim();
         const plan = await this.#place(book, request, options);
         const { passes } = options;

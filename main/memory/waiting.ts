@@ -32,8 +32,8 @@ export class RoomWait {
   }
 
   /** Another request holds components here, and there is time left to wait for it. */
-  shouldWait(shortBytes: number): boolean {
-    return shortBytes > 0 && !this.#over && this.#holder() !== null;
+  shouldWait(shortBytes: () => number): boolean {
+    return !this.#over && this.#holder() !== null && shortBytes() > 0;
   }
 
   get seconds(): number {
