@@ -331,6 +331,8 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '缺少模型文件“{path}”。请重新安装该模型。',
   ],
   checkpoint_invalid: [
+    '“{path}”中的文件“{wrong_size}”有 {size} 字节,应为 {whole} 字节。请重新下载;如果这是你自己的模型,请另取名称添加。',
+    '“{path}”中的文件“{wrong_hash}”与公布的哈希不符。请重新下载;如果这是你自己的模型,请另取名称添加。',
     '“{path}”中的文件“{lfs_pointer}”是 Git LFS 指针,不是文件本身。请在那里运行“git lfs pull”。',
     '“{path}”中的文件“{web_page}”是网页,说明下载失败了。请重新下载。',
     '“{path}”中的文件“{empty}”是空的,说明下载失败了。请重新下载。',

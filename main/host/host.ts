@@ -1,15 +1,7 @@
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { writeFileAtomic } from '../audio/atomic-file.ts';
-import {
-  type CallName,
-  type CallRequest,
-  type CallResponse,
-  calls,
-  type ErrorBody,
-  type Said,
-  StudioError,
-} from '../contract/index.ts';
+import { type CallName, calls, type ErrorBody, type Said, StudioError } from '../contract/index.ts';
 import { engines } from '../engines/registry.ts';
 import { nearest } from '../settings/nearest.ts';
 import { isSettingKey } from '../settings/resolve.ts';
@@ -18,6 +10,7 @@ import type { VoicePrompts } from '../voices/voice-prompts.ts';
 import type { SpeechBackend } from './backend.ts';
 import { diagnose } from './doctor/doctor.ts';
 import { badRequest, toErrorBody } from './failures.ts';
+import type { Handlers } from './handlers.ts';
 import { type Emit, JobQueue } from './job-queue.ts';
 import { Library } from './library.ts';
 import type { HostOptions } from './protocol.ts';
@@ -25,7 +18,6 @@ import { resolveSpeech, resolveVerify, type SpeechWorld } from './speech-request
 import { testModelEngines } from './testing/echo-engine.ts';
 import { Throttle } from './throttle.ts';
 
-export type Handlers = { [N in CallName]: (request: CallRequest<N>) => Promise<CallResponse<N>> };
 export type Reply = { ok: true; response: unknown } | { ok: false; error: ErrorBody };
 
 const runtimeIntervalMs = 100;
@@ -77,6 +69,7 @@ export class Host {
       emit,
       warn: (message) => this.log('warning', message),
       unload: (model) => this.#unload(model),
+      forget: (model) => this.#keepPin(model, false),
       signal: this.#closing.signal,
     });
     this.handlers = this.#table();
@@ -265,7 +258,9 @@ export class Host {
   async #keepPin(model: string, pinned: boolean): Promise<void> {
     const key = `engines.${model.split(':', 1)[0]}.pinned_models`;
     if (!isSettingKey(key)) return;
-    const others = (this.settings.get()[key] as string[]).filter((other) => other !== model);
+    const before = this.settings.get()[key] as string[];
+    if (before.includes(model) === pinned) return;
+    const others = before.filter((other) => other !== model);
     await this.settings.set({ [key]: pinned ? [...others, model] : others });
   }
 

@@ -5,7 +5,7 @@ import type { ModelEngine } from '../models/recognise.ts';
 import { PromptStore } from '../voices/prompt-store.ts';
 import { VoiceStore } from '../voices/voice-store.ts';
 import type { SpeechBackend } from './backend.ts';
-import type { Handlers } from './host.ts';
+import type { Handlers } from './handlers.ts';
 import type { Emit } from './job-queue.ts';
 import { checkedReference } from './references.ts';
 import type { References, SpeechWorld } from './speech-request.ts';
@@ -18,6 +18,8 @@ export interface LibraryOptions {
   warn: (message: string) => void;
   /** Unloads a model that is loaded; throws where it is in use. */
   unload: (model: string) => Promise<void>;
+  /** Forgets what the settings say of a model that is gone. */
+  forget: (model: string) => Promise<void>;
   /** Aborted when the host closes. */
   signal: AbortSignal;
 }
@@ -90,6 +92,7 @@ export class Library {
         this.#models.entry(model);
         await this.options.unload(model);
         const removed = await this.#models.remove(model);
+        await this.options.forget(model);
         this.#tellModels();
         return removed;
       },

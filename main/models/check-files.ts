@@ -62,11 +62,8 @@ async function compared(
   try {
     const sha256 = await hashOf(join(folder, file), signal, report);
     if (sha256 === wanted) return { ...about, state: 'verified', sha256, error: null };
-    const error = damaged(
-      folder,
-      file,
-      `has the hash ${sha256.slice(0, 12)}... instead of ${wanted.slice(0, 12)}...`,
-    );
+    const why = `has the hash ${sha256.slice(0, 12)}... instead of ${wanted.slice(0, 12)}...`;
+    const error = damaged(folder, file, why, { wrong_hash: file });
     return { ...about, state: 'damaged', sha256, error: error.toBody() };
   } catch (error) {
     signal?.throwIfAborted();
@@ -98,17 +95,22 @@ async function cacheHash(path: string): Promise<string | null> {
 }
 
 function wrongSize(folder: string, expected: CatalogFile | undefined, size: number): StudioError | null {
-  const wanted = expected?.sizeBytes ?? null;
-  if (wanted === null || wanted === size) return null;
-  return damaged(folder, expected!.path, `has ${size} of ${wanted} bytes`);
+  const whole = expected?.sizeBytes ?? null;
+  if (whole === null || whole === size) return null;
+  const { path: file } = expected!;
+  return damaged(folder, file, `has ${size} of ${whole} bytes`, { wrong_size: file, size, whole });
 }
 
-function damaged(folder: string, file: string, why: string): StudioError {
+/** It may also be a model of the person's own, which is none the worse for being another. */
+function damaged(
+  folder: string,
+  file: string,
+  why: string,
+  known: Record<string, string | number> = {},
+): StudioError {
   return new StudioError(
     'checkpoint_invalid',
-    `The file "${file}" in "${folder}" ${why}. Download it again.`,
-    {
-      params: { file, path: folder, reason: why },
-    },
+    `The file "${file}" in "${folder}" ${why}. Download it again; or, if this is a model of your own, add it under a name of its own.`,
+    { params: { file, path: folder, reason: why, ...known } },
   );
 }
