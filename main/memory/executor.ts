@@ -45,7 +45,10 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
   let done = 0;
   for (const component of plan.components) {
     const handle = env.handle(component.component);
+    const placed = new Set(handle.placementOrder);
+    if (handle.fixedPlaced) placed.add(fixedPart);
     for (const unit of [fixedPart, ...component.resident]) {
+      if (placed.has(unit)) continue;
       done += await move(handle, unit, 1, env);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
