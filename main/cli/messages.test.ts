@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errorCodes, StudioError } from '../contract/index.ts';
+import { errorCodes, StudioError, say } from '../contract/index.ts';
 import { en } from './messages.en.ts';
 import { CommandError, languageOf, Messages } from './messages.ts';
 import { zhCN, zhErrors } from './messages.zh-CN.ts';
@@ -51,4 +51,15 @@ it('errors speak the language where it has all values, English otherwise', () =>
   const own = new CommandError('invalid_request', 'unknownCommand', { name: 'sya' });
   expect(own.message).toBe('There is no command "sya".');
   expect(zh.error(own)).toBe('没有“sya”这个命令。');
+});
+
+it('says decisions, warnings and reasons in the language of the terminal, sizes in MiB', () => {
+  const retry = say('retry', { name: 'talker', device: 'Vulkan0', attempt: 2, attempts: 3, cap: 512 });
+  expect(new Messages('en').said(retry)).toBe(retry.message);
+  expect(new Messages('zh-CN').said(retry)).toBe(
+    'talker 在 Vulkan0 上耗尽显存；第 2 次尝试（共 3 次），最多加载 512 MiB 权重。',
+  );
+  const waited = say('wait_over', { name: 'talker', seconds: 600, holder: 'codec' });
+  expect(new Messages('zh-CN').said(waited)).toContain('600 秒');
+  expect(new Messages('zh-CN').said(say('device_software'))).toBe('软件实现的显卡驱动，比处理器还慢');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HeldHistory } from './held-history.ts';
 import { MiB } from './policy.ts';
-import { fakeComponent } from './testing/fake-device.ts';
+import { FakeDevice, fakeComponent } from './testing/fake-device.ts';
 import { testManager } from './testing/managers.ts';
 
 async function course(options: { capacity?: number } = {}) {
@@ -57,4 +57,18 @@ describe('the course of memory', () => {
     }
     expect(history.samples().map(({ others }) => others / MiB)).toEqual([200, 300, 400]);
   });
+});
+
+it('weights that lie in main memory as they are count as held there', () => {
+  const { manager } = testManager({ totalMiB: 4096 });
+  const cpu = new FakeDevice({ name: 'CPU', totalMiB: 4096, isHost: true });
+  const book = manager.addDevice(cpu);
+  const { handle } = fakeComponent(cpu, { component: 'main', units: [100, 100] });
+  manager.register(handle);
+  const history = new HeldHistory({ now: () => 1 });
+  history.look(book, manager.handles);
+  const [sample] = history.samples();
+  expect(sample!.weights).toBe(handle.loadedBytes);
+  expect(sample!.weights).toBeGreaterThanOrEqual(200 * MiB);
+  expect(sample!.components).toEqual([[handle.id, handle.loadedBytes]]);
 });

@@ -69,12 +69,15 @@ export class HeldHistory {
 
 function sampleOf(book: DeviceBook, handles: readonly ModelHandle[], at: number): HeldSample {
   const { held, totalBytes, freeBytes } = book.device.memory();
-  const { weights, slots, state } = held;
+  const { slots, state } = held;
   const working = held.compute + held.io;
   const components = handles
     .filter((handle) => handle.device === book.device && !handle.disposed && handle.loadedBytes > 0)
     .map((handle): [string, number] => [handle.id, handle.loadedBytes]);
-  const others = Math.max(0, totalBytes - freeBytes - weights - slots - working - state);
+  const placed = components.reduce((sum, [, bytes]) => sum + bytes, 0);
+  // On the processor weights lie where their file is mapped: nothing is counted, and yet they are there.
+  const weights = book.device.isHost ? Math.max(held.weights, placed) : held.weights;
+  const others = Math.max(0, totalBytes - freeBytes - held.weights - slots - working - state);
   return { at, device: book.id, weights, slots, working, state, others, components };
 }
 

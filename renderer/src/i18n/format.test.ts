@@ -51,6 +51,23 @@ describe('times', () => {
   });
 });
 
+describe('short times and differences', () => {
+  it.each([
+    [0.0003, '0.3 ms', '0.3毫秒'],
+    [0.018, '18 ms', '18毫秒'],
+    [1.234, '1.23 sec', '1.23秒'],
+    [42.36, '42.4 sec', '42.4秒'],
+    [90, '1 min 30 sec', '1分钟30秒'],
+  ])('%d seconds as exactly as it is worth', (seconds, english, chinese) => {
+    expect(en.time(seconds)).toBe(english);
+    expect(zh.time(seconds)).toBe(chinese);
+  });
+
+  it('have a sign', () => {
+    expect([0.12, -0.094, 0].map(en.signedPercent)).toEqual(['+12%', '-9%', '0%']);
+  });
+});
+
 describe('names', () => {
   it('come from the system, and unknown ones stay as they are', () => {
     expect(en.language('en-US')).toBe('American English');
@@ -58,5 +75,8 @@ describe('names', () => {
     expect(en.language('not a tag')).toBe('not a tag');
     expect(zh.script('Han')).toBe('汉字');
     expect(zh.script('symbols')).toBeNull();
+    // Some writing is called by its language.
+    expect([en.script('Chinese'), zh.script('Chinese')]).toEqual(['Chinese', '中文']);
+    expect(en.script('a script it does not know')).toBeNull();
   });
 });

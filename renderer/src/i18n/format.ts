@@ -1,3 +1,4 @@
+import { wordsZh } from '../../../main/contract/sentences.zh-CN.ts';
 import type { Language } from '../store/settings.ts';
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
@@ -41,7 +42,7 @@ export interface Format {
   /** With seconds. */
   exactTime(milliseconds: number): string;
   language(tag: string): string;
-  /** A Unicode script by its English name: "Han", "Cyrillic"; null for one that has no common name. */
+  /** A writing system by its English name: "Han", "Chinese", "Cyrillic"; null for one that has no common name. */
   script(name: string): string | null;
   list(items: string[]): string;
   /** Facts side by side: "Forming the sound · Chunk 2 of 5". */
@@ -134,7 +135,9 @@ export function createFormat(language: Language): Format {
     },
     script: (name) => {
       const code = scriptCodes[name];
-      return code === undefined ? null : (scripts.of(code) ?? null);
+      if (code !== undefined) return scripts.of(code) ?? null;
+      const chinese = wordsZh[name];
+      return chinese === undefined ? null : language === 'en' ? name : chinese;
     },
     parts: (items) => items.join(' · '),
     list: (items) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items),
