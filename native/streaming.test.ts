@@ -8,6 +8,7 @@ import {
   failure,
   failureCode,
   makeStack,
+  noise,
   placeAll,
   type Stack,
   unplaceUnits,
@@ -91,6 +92,46 @@ describe('bits', () => {
       return addon.openDevice({ name: vulkanName });
     };
     for (const dtype of ['f32', 'f16'] as const) equalInEveryResidency('Vulkan', vulkan, dtype, false);
+
+    // Nothing after the product makes the driver forget that the call before read those weights.
+    it('Vulkan: units that end in a bare product', async () => {
+      const device = await vulkan();
+      const [units, width] = [5, 256];
+      const store = addon.createWeightStore(
+        'products',
+        Array.from({ length: units }, (_, unit) => ({
+          name: `w${unit}`,
+          shape: [width, width],
+          dtype: 'f32' as const,
+          unit,
+          source: { data: noise(width * width, unit).map((value) => value * 0.1) },
+        })),
+      );
+      store.bind(device);
+      const recorder = addon.createRecorder();
+      const x = recorder.input('f32', [2, width]);
+      let y = x;
+      for (let unit = 0; unit < units; unit++) {
+        recorder.setUnit(store, unit);
+        y = recorder.op('mul_mat', [recorder.weight(store, `w${unit}`), y]);
+      }
+      recorder.setUnit(null, -1);
+      recorder.output(y);
+      const graph = recorder.compile(device, device.createArena());
+      const input = noise(2 * width, 99);
+      const run = async () => bytesOf((await graph.run({ inputs: [[x, input]] }))[0]!);
+      await placeAll(store);
+      const resident = await run();
+      await unplaceUnits(store);
+      for (const options of streamers) {
+        await device.setStreamer({ ...options, slotBytes: store.unitBytes(0) });
+        for (let round = 0; round < 3; round++) expect((await run()).equals(resident)).toBe(true);
+      }
+      // Without its slots no leaf may point into what they were.
+      await device.setStreamer(null);
+      expect(await failureCode(run)).toBe('WeightNotPlaced');
+      await device.close();
+    });
 
     it('Vulkan: the same from page-locked memory', async () => {
       const device = await vulkan();
