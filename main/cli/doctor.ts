@@ -1,8 +1,9 @@
-import type { DoctorReport, Finding } from '../contract/index.ts';
+import type { DoctorReport, Finding, SelfTest } from '../contract/index.ts';
 import type { Parsed } from './arguments.ts';
 import { zhFindings, zhStep, zhWhy } from './findings.zh-CN.ts';
 import { indent, withHost } from './listings.ts';
 import { errorOf, fill, type Messages } from './messages.ts';
+import { policyTable } from './policy-table.ts';
 import { checkFailedExit, displayWidth, harmless, print, printJson, type Surroundings } from './terminal.ts';
 
 const statusKeys = {
@@ -43,16 +44,23 @@ function doctorText(
       );
     }
   }
-  const rules = Object.entries(policy);
-  if (rules.length > 0) {
-    lines.push('', messages.get('runtimePolicy'));
-    for (const [key, value] of rules) lines.push(indent(`${key} = ${JSON.stringify(value)}`));
-  }
+  const offers = self_tests.flatMap((test) => offersOf(test, messages));
+  if (offers.length > 0) lines.push('', messages.get('doctorOffers'), ...offers.map(indent));
+  const rules = policyTable(policy, messages);
+  if (rules !== '') lines.push('', messages.get('runtimePolicy'), indent(rules));
   const fixes = fixesOf(findings, messages);
   lines.push('', messages.get(ok ? 'doctorSound' : 'doctorBroken'));
   if (fixes.length > 0) lines.push(messages.get('doctorFixes'));
   for (const [index, fix] of fixes.entries()) lines.push(indent(`${index + 1}. ${fix}`));
   return lines.join('\n');
+}
+
+/** What a device's backend offers, in one line; nothing where it could not be asked. */
+function offersOf({ device, capabilities }: SelfTest, messages: Messages): string[] {
+  if (capabilities === null) return [];
+  const { dtypes, ...able } = capabilities;
+  const words = Object.entries(able).map(([name, offered]) => [name, messages.get(offered ? 'yes' : 'no')]);
+  return [messages.get('doctorOffer', { device, dtypes: dtypes.join(', '), ...Object.fromEntries(words) })];
 }
 
 /** In the order of the report's own list: what is broken first. */

@@ -71,6 +71,19 @@ export const zhFindings: Record<FindingId, { message: string; fix: string | null
     message: '{device} 的驱动在{step}时 {seconds} 秒没有响应。',
     fix: '请更新 {device} 的驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
   },
+  no_overlap: { message: '{device} 计算时不能同时复制:流式加载的单元要等复制完成。', fix: null },
+  no_pinned_memory: {
+    message: '{device} 没有锁页内存:向它复制较慢,compute.max_pinned_mb 不起作用。',
+    fix: null,
+  },
+  not_in_place: {
+    message: '{device} 不能直接使用主机内存:权重要复制过去,compute.vram_mode=shared 等同于 high。',
+    fix: null,
+  },
+  no_half_type: {
+    message: '{device} 不能直接用 {dtypes} 做乘法:这些权重改用它支持的更宽类型。',
+    fix: null,
+  },
   drivers_broken: {
     message: '有显卡驱动一加载就出错({how}):连处理器也无法计算。',
     fix: '请更新或卸载显卡驱动;在此之前,可设环境变量 VK_LOADER_DRIVERS_DISABLE=* 来跳过 Vulkan 驱动。',

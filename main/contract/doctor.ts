@@ -56,6 +56,10 @@ export const findingIds = [
   'driver_crashed',
   'driver_hung',
   'drivers_broken',
+  'no_overlap',
+  'no_pinned_memory',
+  'not_in_place',
+  'no_half_type',
 ] as const;
 export type FindingId = (typeof findingIds)[number];
 

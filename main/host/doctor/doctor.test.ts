@@ -38,7 +38,9 @@ class IllBackend extends ToneBackend {
   }
   override async selfTest() {
     const numbers = { largest_difference: 0.5, identical: false, copy_mb_per_second: 1 };
-    const wrong = { passed: false, ...numbers, capabilities: null };
+    const offers = { async: true, host_buffers: false, host_pointer: false, events: false };
+    const capabilities = { ...offers, dtypes: ['f32', 'f16'] };
+    const wrong = { passed: false, ...numbers, capabilities };
     return ['Vulkan0', 'Vulkan1'].map((device) => ({ device, ...wrong, seconds: 1, error: null }));
   }
 }
@@ -74,7 +76,15 @@ it('everything that is wrong is found, with its numbers, and the broken comes fi
       'warning self_test_wrong',
       'warning ram_short',
       'warning device_full',
+      'note no_overlap',
+      'note no_pinned_memory',
+      'note no_half_type',
     ]),
+  );
+  expect(found).not.toContain('note not_in_place');
+  const half = report.findings.find(({ id }) => id === 'no_half_type');
+  expect(half?.message).toBe(
+    'Vulkan0 does not multiply with bf16: such weights take the next wider type that it has.',
   );
   const full = report.findings.find(({ id }) => id === 'device_full');
   expect(full?.message).toBe('Other programs hold 7168 of the 8192 MiB of Vulkan0; 1024 are free.');

@@ -72,6 +72,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     }
     selfTests = await backend.selfTest();
     findings.push(...selfTests.map((test) => selfTestFinding(test, view.devices)));
+    findings.push(...selfTests.flatMap((test) => lackingFindings(test, view.devices)));
   } catch (error) {
     const body = toErrorBody(error);
     findings.unshift(driverFinding(body, 'failed') ?? finding('core_broken', 'failed', {}, body));
@@ -186,6 +187,26 @@ function selfTestFinding(test: SelfTest, devices: readonly DeviceSnapshot[]): Fi
   const difference = Math.min(999, (test.largest_difference ?? 0) * 100).toFixed(2);
   const identical = test.identical === false ? 'no' : 'yes';
   return finding('self_test_wrong', status, { device, difference, identical });
+}
+
+/** What the backend of a graphics device does not offer to the memory manager. */
+function lackingFindings({ device, capabilities }: SelfTest, devices: readonly DeviceSnapshot[]): Finding[] {
+  const kind = devices.find(({ id }) => id === device)?.kind ?? 'cpu';
+  if (capabilities === null || kind === 'cpu') return [];
+  const { async, events, host_buffers, host_pointer, dtypes } = capabilities;
+  const halves = ['f16', 'bf16'].filter((dtype) => !dtypes.includes(dtype));
+  const lacking: [FindingId, boolean][] = [
+    ['no_overlap', !(async && events)],
+    ['no_pinned_memory', !host_buffers],
+    // Elsewhere there is nothing to share.
+    ['not_in_place', kind === 'igpu' && !host_pointer],
+    ['no_half_type', halves.length > 0],
+  ];
+  return lacking.flatMap(([id, lacks]) =>
+    lacks
+      ? [finding(id, 'note', id === 'no_half_type' ? { device, dtypes: halves.join(', ') } : { device })]
+      : [],
+  );
 }
 
 /** What a process of its own said of a driver; null where it is another failure. */

@@ -77,6 +77,24 @@ export const findingSentences: Record<FindingId, { message: string; fix: string 
     message: 'The driver of {device} did not answer for {seconds} s while {step}.',
     fix: 'Update the driver of {device}, or compute elsewhere: mizuoto settings set compute.device=CPU.',
   },
+  no_overlap: {
+    message: '{device} does not copy while it computes: streamed units wait for their copies.',
+    fix: null,
+  },
+  no_pinned_memory: {
+    message:
+      '{device} has no page-locked memory: copies to it are slower, and compute.max_pinned_mb has no effect.',
+    fix: null,
+  },
+  not_in_place: {
+    message:
+      '{device} does not use host memory in place: weights are copied, and compute.vram_mode=shared is as high.',
+    fix: null,
+  },
+  no_half_type: {
+    message: '{device} does not multiply with {dtypes}: such weights take the next wider type that it has.',
+    fix: null,
+  },
   drivers_broken: {
     message:
       'A graphics driver does not survive being loaded ({how}): nothing can be computed, not even on the processor.',

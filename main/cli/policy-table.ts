@@ -1,0 +1,42 @@
+import type { RuntimeSnapshot } from '../contract/index.ts';
+import type { MessageKey } from './messages.en.ts';
+import type { Messages } from './messages.ts';
+import { size, table } from './terminal.ts';
+
+type Value = RuntimeSnapshot['policy'][string];
+
+/** In the order in which they are read: what is kept where, then how it moves, then what happens without memory. */
+const meanings: Record<string, MessageKey> = {
+  'compute.device': 'policyDevice',
+  'compute.simulate_vram_mb': 'policySimulate',
+  'compute.vram_mode': 'policyMode',
+  'compute.vram_reserve_mb': 'policyReserve',
+  'compute.vram_limit_mb': 'policyLimit',
+  'compute.ram_reserve_mb': 'policyRamReserve',
+  'compute.host_copies': 'policyHostCopies',
+  'compute.max_pinned_mb': 'policyPinned',
+  'compute.async_offload': 'policyCopyStreams',
+  'compute.residency': 'policyResidency',
+  'compute.kv_cache': 'policyCache',
+  'compute.gpu_allocator': 'policyAllocator',
+  'compute.gpu_jobs': 'policyJobs',
+  'compute.oom_retry': 'policyRetry',
+  'compute.oom_fallback': 'policyFallback',
+  'compute.max_resident_models': 'policyModels',
+  'compute.unload_after_minutes': 'policyIdle',
+};
+
+/** The memory policy in force: setting, value, and what it decides. */
+export function policyTable(policy: RuntimeSnapshot['policy'], messages: Messages): string {
+  const keys = Object.keys(meanings).filter((key) => key in policy);
+  const rows = keys.map((key) => [key, shown(key, policy[key]!, messages), messages.get(meanings[key]!)]);
+  const [first, ...rest] = rows;
+  return first === undefined ? '' : table(first, rest);
+}
+
+function shown(key: string, value: Value, messages: Messages): string {
+  if (value === null) return messages.get('policyNone');
+  if (typeof value === 'boolean') return messages.get(value ? 'policyOn' : 'policyOff');
+  if (typeof value === 'number' && key.endsWith('_mb')) return size(value * 1024 * 1024);
+  return String(value);
+}
