@@ -70,6 +70,12 @@ module.exports = {
       'host -> engines',
     ),
     forbid(
+      'models-and-voices-below-engines',
+      { path: room(['models', 'voices']), pathNot: '\\.test\\.ts$' },
+      { path: room(['host', 'runtime', 'memory', 'engines', 'cli', 'nn']) },
+      'What is kept on the disk knows no engine: engines say what they recognise.',
+    ),
+    forbid(
       'text-and-audio-are-leaves',
       { path: room(['text', 'audio']), pathNot: '\\.test\\.ts$' },
       { path: room(['host', 'runtime', 'memory', 'engines', 'cli', 'nn']) },

@@ -202,7 +202,7 @@ echo "Good morning." | mizuoto say --out - | aplay
 
   -f, --file FILE         the text is in this file (UTF-8); - is the standard input
   -o, --out FILE          where to save; - is the standard output; default: a new name in this folder
-  -e, --engine ENGINE     default: mini
+  -e, --engine ENGINE     default: the first that can do what is asked; mini comes first
   -m, --model MODEL       an installed model; default: the engine's first that can do what is asked
   -v, --voice VOICE       a speaker of the model or a saved voice; default: the model's first speaker
   -l, --language L        auto, or a tag or name such as zh or Chinese; default: as voice or model decide

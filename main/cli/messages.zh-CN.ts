@@ -197,7 +197,7 @@ echo "Good morning." | mizuoto say --out - | aplay
 
   -f, --file 文件         文本在此文件中(UTF-8);- 表示标准输入
   -o, --out 文件          保存到哪里;- 表示标准输出;默认在当前文件夹用新文件名
-  -e, --engine 引擎       默认:mini
+  -e, --engine 引擎       默认:第一个能完成请求的引擎,先试 mini
   -m, --model 模型        已安装的模型;默认:该引擎中第一个能完成请求的模型
   -v, --voice 声音        模型自带的声音或已保存的声音;默认:模型的第一个声音
   -l, --language 语言     auto,或 zh、Chinese 这样的标记或名称;默认由声音或模型决定

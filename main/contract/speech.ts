@@ -15,7 +15,7 @@ export type ParameterValue = z.infer<typeof parameterValueSchema>;
 
 export const speakRequestSchema = z.strictObject({
   text: z.string().max(maxTextLength),
-  /** Default: the engine of `model`, else the built-in one. */
+  /** Default: the engine of `model`, else the first that can do what is asked; the built-in one comes first. */
   engine: z.string().optional(),
   /** Id of an installed model, such as `qwen3-tts:0.6b-custom-voice`. Default: the engine's first that can do it. */
   model: z.string().optional(),

@@ -10,6 +10,7 @@ import {
 } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
 import { findSavedVoice } from '../voices/find-voice.ts';
+import { resolveLanguage } from './speech-language.ts';
 
 /** What a request can name. */
 export interface Nameable {
@@ -30,16 +31,21 @@ export interface ChosenVoice {
   saved: SavedVoice | null;
 }
 
+interface Candidate {
+  engine: EngineInfo;
+  model: SpeechModel;
+}
+
 /**
- * The model and the voice of a request. Where it names an engine only, the engine's first model that can do what is
- * asked is taken.
+ * The model and the voice of a request: of the models that it leaves open (all, those of its engine, or one) the first
+ * that can do what is asked. Engines stand in their order, the built-in one first.
  *
  * @throws StudioError `unknown_engine`, `unknown_model`, `model_not_installed`, `unknown_voice`, `not_supported`,
  *   `invalid_request`
  */
 export function chooseVoice(request: SpeakRequest, known: Nameable): ChosenVoice {
-  const { engine, models } = candidates(request, known);
   const { voice, reference, instruct } = request;
+  const all = candidates(request, known);
   if (reference !== undefined && voice !== undefined) {
     throw new StudioError(
       'invalid_request',
@@ -47,40 +53,54 @@ export function chooseVoice(request: SpeakRequest, known: Nameable): ChosenVoice
       { params: { call: 'speak', field: 'voice', reason: 'there is reference audio as well' } },
     );
   }
-  const follows = (model: SpeechModel) => model.instruct !== 'none';
-  const prefer = (fitting: SpeechModel[]) =>
+  const spoken = all.filter(({ model }) => speaks(model, request.language));
+  const open = spoken.length > 0 ? spoken : all;
+  const follows = ({ model }: Candidate) => model.instruct !== 'none';
+  const prefer = (fitting: Candidate[]) =>
     instruct === undefined ? fitting[0] : (fitting.find(follows) ?? fitting[0]);
   if (voice !== undefined) {
-    const speaking = models.filter((model) => speakerOf(model, voice) !== null);
-    const model = prefer(speaking);
-    if (model) return { engine, model, speaker: speakerOf(model, voice), saved: null };
+    const has = ({ model }: Candidate) => speakerOf(model, voice) !== null;
+    // Where no model of that voice speaks the language, it is the language that is refused.
+    const chosen = prefer(open.filter(has)) ?? prefer(all.filter(has));
+    if (chosen) return { ...chosen, speaker: speakerOf(chosen.model, voice), saved: null };
     const saved = findSavedVoice(voice, known.voices);
-    if (saved === null) throw unknownVoice(voice, engine, models, known.voices);
-    return { engine, model: cloner(models, known.engines), speaker: null, saved };
+    if (saved === null) throw unknownVoice(voice, request, all, known.voices);
+    return { ...cloner(open, known.engines), speaker: null, saved };
   }
-  if (reference !== undefined) {
-    return { engine, model: cloner(models, known.engines), speaker: null, saved: null };
-  }
-  const able = (mode: SpeechMode) => models.filter(({ modes }) => modes.includes(mode));
+  if (reference !== undefined) return { ...cloner(open, known.engines), speaker: null, saved: null };
+  const able = (mode: SpeechMode) => open.filter(({ model }) => model.modes.includes(mode));
+  const named = able('speakers');
+  // An instruction says how a voice speaks where a voice can follow it, and who speaks where none can.
   const order =
-    instruct === undefined ? [able('speakers'), able('design')] : [able('design'), able('speakers')];
-  const model = prefer(order.find((fitting) => fitting.length > 0) ?? models)!;
-  return { engine, model, speaker: model.speakers[0]?.id ?? null, saved: null };
+    instruct === undefined ? [named, able('design')] : [named.filter(follows), able('design'), named];
+  const chosen = (order.find((fitting) => fitting.length > 0) ?? open)[0]!;
+  return { ...chosen, speaker: chosen.model.speakers[0]?.id ?? null, saved: null };
 }
 
-function candidates(request: SpeakRequest, known: Nameable): { engine: EngineInfo; models: SpeechModel[] } {
+function candidates(request: SpeakRequest, known: Nameable): Candidate[] {
   if (request.model !== undefined) {
-    const { engine, model } = findModel(request.model, known);
-    if (request.engine === undefined || request.engine === engine.id) return { engine, models: [model] };
+    const found = findModel(request.model, known);
+    if (request.engine === undefined || request.engine === found.engine.id) return [found];
     throw new StudioError(
       'invalid_request',
-      `The model "${model.id}" belongs to the engine "${engine.id}", not to "${short(request.engine)}". Leave the engine out.`,
-      { params: { call: 'speak', field: 'engine', reason: `it is not the engine of ${model.id}` } },
+      `The model "${found.model.id}" belongs to the engine "${found.engine.id}", not to "${short(request.engine)}". Leave the engine out.`,
+      { params: { call: 'speak', field: 'engine', reason: `it is not the engine of ${found.model.id}` } },
     );
   }
-  const builtIn = known.engines.find((engine) => engine.built_in) ?? known.engines[0];
-  const engine = findEngine(request.engine ?? builtIn?.id ?? '', known);
-  return { engine, models: engine.models };
+  const engines =
+    request.engine === undefined
+      ? known.engines.toSorted((a, b) => Number(b.built_in) - Number(a.built_in))
+      : [findEngine(request.engine, known)];
+  return engines.flatMap((engine) => engine.models.map((model) => ({ engine, model })));
+}
+
+function speaks(model: SpeechModel, language: string | undefined): boolean {
+  try {
+    resolveLanguage(language, model, null);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function findModel(id: string, known: Nameable): { engine: EngineInfo; model: SpeechModel } {
@@ -140,12 +160,12 @@ function speakerOf({ speakers }: SpeechModel, voice: string): string | null {
   return found?.id ?? null;
 }
 
-function cloner(models: SpeechModel[], engines: EngineInfo[]): SpeechModel {
+function cloner(open: Candidate[], engines: EngineInfo[]): Candidate {
   const clones = ({ modes }: SpeechModel) => modes.includes('clone');
-  const found = models.find(clones);
+  const found = open.find(({ model }) => clones(model));
   if (found) return found;
   const others = engines.flatMap((engine) => engine.models.filter(clones).map(({ id }) => id));
-  throw notSupported('clone', models[0]!, others);
+  throw notSupported('clone', open[0]!.model, others);
 }
 
 export function notSupported(ability: Ability, model: SpeechModel, others: string[]): StudioError {
@@ -166,16 +186,24 @@ export function notSupported(ability: Ability, model: SpeechModel, others: strin
 
 function unknownVoice(
   voice: string,
-  engine: EngineInfo,
-  models: SpeechModel[],
+  { engine, model }: SpeakRequest,
+  all: Candidate[],
   voices: readonly SavedVoice[],
 ): StudioError {
-  const speakers = models.flatMap((model) => model.speakers.map(({ id }) => id));
+  const speakers = all.flatMap((candidate) => candidate.model.speakers.map(({ id }) => id));
   const known = [...new Set([...speakers, ...voices.map(({ name }) => name)])];
+  const whose = model ?? engine;
+  const who = model ? `The model "${model}"` : engine ? `The engine "${engine}"` : 'No installed model';
   return new StudioError(
     'unknown_voice',
-    `The engine "${engine.id}" has no voice named "${short(voice)}", and no saved voice has that name. ${didYouMean(voice, known)}`,
-    { params: { engine: engine.id, voice: short(voice), known: known.join(', ') } },
+    `${who} has ${whose ? 'no' : 'a'} voice named "${short(voice)}", and no saved voice has that name. ${didYouMean(voice, known)}`,
+    {
+      params: {
+        ...(whose ? { engine: whose } : {}),
+        voice: short(voice),
+        known: known.join(', ') || '-',
+      },
+    },
   );
 }
 

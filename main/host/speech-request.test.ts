@@ -55,9 +55,24 @@ describe('who speaks', () => {
       { engine: 'echo', voice: 'brief', instruct: ' softly ' },
       { model: 'echo:speakers', instruct: 'softly' },
     ],
+    // An instruction says how a voice speaks where one can follow it.
     [
-      { engine: 'echo', instruct: 'An old man.' },
-      { model: 'echo:design', voice: '', instruct: 'An old man.' },
+      { engine: 'echo', instruct: 'Sadly.' },
+      { model: 'echo:speakers', voice: 'tone', instruct: 'Sadly.' },
+    ],
+    [
+      { model: 'echo:design', instruct: 'An old man.' },
+      { voice: '', instruct: 'An old man.' },
+    ],
+    // Nothing but the wish says which engine it takes.
+    [{ voice: 'Anna' }, { engine: 'echo', model: 'echo:clone', reference: { voice: 'anna' } }],
+    [{ reference: { audio } }, { engine: 'echo', model: 'echo:clone' }],
+    [{ instruct: 'Sadly.' }, { engine: 'echo', model: 'echo:speakers' }],
+    [{ language: 'zh' }, { engine: 'echo', model: 'echo:speakers', language: 'zh' }],
+    [{ language: 'en' }, { engine: 'tone' }],
+    [
+      { voice: 'brief', language: 'zh' },
+      { engine: 'echo', voice: 'brief', language: 'zh' },
     ],
     [
       { engine: 'echo', reference: { audio } },
@@ -93,11 +108,13 @@ describe('who speaks', () => {
     [{ model: 'qwen3-tts:0.6b-base' }, 'model_not_installed', /Qwen\/Base/],
     [{ engine: 'qwen3-tts' }, 'model_not_installed', /mizuoto models add/],
     [
-      { voice: 'Anna' },
+      { engine: 'tone', voice: 'Anna' },
       'not_supported',
       /"tone" cannot clone a voice. These can: echo:clone, echo:transcript/,
     ],
-    [{ reference: { audio } }, 'not_supported', /cannot clone/],
+    [{ engine: 'hum', reference: { audio } }, 'not_supported', /cannot clone/],
+    [{ voice: 'nobody' }, 'unknown_voice', /No installed model has a voice named "nobody"/],
+    [{ model: 'echo:clone', voice: 'brief' }, 'unknown_voice', /The model "echo:clone" has no voice/],
     [{ model: 'echo:speakers', reference: { audio } }, 'not_supported', /cannot clone/],
     [{ model: 'echo:design', voice: 'brief' }, 'unknown_voice', /no voice named "brief"/],
     [{ engine: 'echo', voice: 'Ann' }, 'unknown_voice', /Did you mean "Anna"/],
@@ -109,7 +126,7 @@ describe('who speaks', () => {
     [{ model: 'echo:transcript', reference: { audio } }, 'invalid_request', /needs the words/],
     [{ model: 'echo:transcript', voice: 'saved:tone' }, 'invalid_request', /needs the words/],
     [
-      { instruct: 'softly' },
+      { engine: 'tone', instruct: 'softly' },
       'not_supported',
       /cannot follow an instruction. These can: echo:speakers, echo:design/,
     ],
@@ -158,7 +175,7 @@ describe('the language', () => {
 
   it('is that of the voice where the model does not find it itself', async () => {
     expect(await resolve({})).toMatchObject({ language: 'en' });
-    await expect(resolve({ language: 'zh' })).rejects.toThrow(/It speaks: en\./);
+    await expect(resolve({ engine: 'tone', language: 'zh' })).rejects.toThrow(/It speaks: en\./);
   });
 });
 
@@ -212,7 +229,7 @@ it('any request is a task that the model can do, or one of the contract’s erro
       ),
       parameters: fc.dictionary(
         fc.constantFrom('temperature', 'top_k', 'greedy', 'layout', 'x'),
-        fc.oneof(fc.double({ noNaN: true }), fc.boolean(), fc.string({ maxLength: 10 })),
+        fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.string({ maxLength: 10 })),
         { maxKeys: 2 },
       ),
     },
