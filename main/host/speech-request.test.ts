@@ -229,7 +229,11 @@ it('any request is a task that the model can do, or one of the contract’s erro
       ),
       parameters: fc.dictionary(
         fc.constantFrom('temperature', 'top_k', 'greedy', 'layout', 'x'),
-        fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.string({ maxLength: 10 })),
+        fc.oneof(
+          fc.double({ noNaN: true, noDefaultInfinity: true }),
+          fc.boolean(),
+          fc.string({ maxLength: 10 }),
+        ),
         { maxKeys: 2 },
       ),
     },
