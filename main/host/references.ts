@@ -8,6 +8,6 @@ export async function checkedReference(
   limits: ReferenceLimits,
 ): Promise<CheckedReference> {
   const { samples, sampleRate, warnings } = await readReferenceAudio(audio, limits);
-  const hash = referenceHash({ samples, sampleRate }, text);
+  const hash = await referenceHash({ samples, sampleRate }, text);
   return { reference: { samples, sampleRate, text, hash, voice }, warnings };
 }

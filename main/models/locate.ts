@@ -57,7 +57,7 @@ async function snapshots(folder: string): Promise<string[]> {
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder'> {
-  const shown = path.replaceAll('\0', '\\0');
+  const shown = clipped(path.replaceAll('\0', '\\0'));
   try {
     const info = await stat(path);
     if (info.isDirectory()) return 'folder';
@@ -96,4 +96,9 @@ async function namesIn(folder: string): Promise<string[]> {
     // Not readable: nothing is known inside.
   }
   return names.sort();
+}
+
+/** The end of a path says more than its beginning. */
+function clipped(path: string): string {
+  return path.length > 300 ? `...${path.slice(-300)}` : path;
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { memorySource } from '../audio/byte-source.ts';
-import { findSilences, peak, rms, toDecibels, toMono } from '../audio/level.ts';
+import { fromDecibels, rms, toDecibels } from '../audio/level.ts';
 import { WavReader } from '../audio/wav-reader.ts';
 import { type Said, StudioError, say } from '../contract/index.ts';
+import { blocksOf, mixDown } from './mix-down.ts';
 
 /** Any voice that is kept: what every engine could use. Models have narrower limits. */
 export const keptSeconds = { minimum: 0.5, maximum: 600 };
@@ -40,20 +41,21 @@ export async function readReferenceAudio(
   const seconds = frames / sampleRate;
   // Known from the header: hours of audio are not decoded to be refused.
   checkLength(seconds, limits);
-  const channels = await reader.read(0, frames);
-  const warnings = reader.info.warnings.map((reason) => say('reference_repaired', { reason }));
-  const samples = mixed(channels, warnings);
-  checkLevel(samples, sampleRate, seconds, warnings);
+  const { samples, warnings } = await mixDown(reader);
+  checkLevel(await measure(samples, sampleRate), { sampleRate, seconds }, warnings);
   return { samples, sampleRate, seconds, warnings };
 }
 
 /** Of what engines compute from: the samples, their rate and the words. */
-export function referenceHash(
+export async function referenceHash(
   { samples, sampleRate }: Pick<ReferenceAudio, 'samples' | 'sampleRate'>,
   text: string | null,
-): string {
+): Promise<string> {
   const hash = createHash('sha256').update(`${sampleRate}\n${text === null ? 'none' : `text ${text}`}\n`);
-  return hash.update(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength)).digest('hex');
+  for await (const block of blocksOf(samples)) {
+    hash.update(new Uint8Array(block.buffer, block.byteOffset, block.byteLength));
+  }
+  return hash.digest('hex');
 }
 
 function checkLength(seconds: number, { minimum, maximum }: { minimum: number; maximum: number }): void {
@@ -74,54 +76,68 @@ function checkLength(seconds: number, { minimum, maximum }: { minimum: number; m
   }
 }
 
-/** The mean of the channels, or the loudest channel where they cancel each other; never beyond full scale. */
-function mixed(channels: Float32Array[], warnings: Said[]): Float32Array {
-  let samples = channels.length === 1 ? channels[0]! : toMono(channels);
-  const levels = channels.map(rms);
-  const loudest = levels.indexOf(Math.max(...levels));
-  if (channels.length > 1 && rms(samples) < 0.1 * levels[loudest]!) {
-    // Two equal channels, one of them turned over: their mean is nearly nothing.
-    const others = levels.filter((level, channel) => channel !== loudest && level > 0.3 * levels[loudest]!);
-    if (others.length > 0) {
-      samples = channels[loudest]!;
-      warnings.push(say('reference_channels', { channel: loudest + 1 }));
-    }
-  }
-  const highest = peak(samples);
-  if (highest <= 1) return samples;
-  const over = toDecibels(highest);
-  if (over >= 0.1) warnings.push(say('reference_level', { level: Math.round(over * 10) / 10 }));
-  return samples.map((sample) => sample / highest);
+/** What is heard, and how loud. */
+interface Level {
+  peak: number;
+  /** Of the windows of 10 ms that are no silence. */
+  speech: number;
+  soundSeconds: number;
+  /** Share of samples in runs of three or more at full scale. */
+  clipped: number;
 }
 
-function checkLevel(samples: Float32Array, sampleRate: number, seconds: number, warnings: Said[]): void {
-  const highest = toDecibels(peak(samples));
-  const level_db = Number.isFinite(highest) ? Math.round(highest) : -999;
-  if (highest < silentPeakDb) throw silent(level_db);
-  const gaps = findSilences(samples, { sampleRate, thresholdDb: silentPeakDb, minSeconds: 0.05 });
-  const sounding = samples.length - gaps.reduce((sum, [start, end]) => sum + end - start, 0);
-  const soundSeconds = sounding / sampleRate;
-  if (soundSeconds < Math.min(minimumSoundSeconds, seconds)) {
+async function measure(samples: Float32Array, sampleRate: number): Promise<Level> {
+  const window = Math.max(1, Math.round(sampleRate / 100));
+  const silence = fromDecibels(silentPeakDb);
+  let peak = 0;
+  let energy = 0;
+  let sounding = 0;
+  // Blocks of whole windows.
+  for await (const block of blocksOf(samples, window * 500)) {
+    for (let at = 0; at < block.length; at += window) {
+      const part = block.subarray(at, at + window);
+      for (const sample of part) peak = Math.max(peak, Math.abs(sample));
+      const level = rms(part);
+      if (level < silence) continue;
+      sounding += part.length;
+      energy += level * level * part.length;
+    }
+  }
+  return {
+    peak,
+    speech: sounding === 0 ? 0 : Math.sqrt(energy / sounding),
+    soundSeconds: sounding / sampleRate,
+    clipped: await clippedShare(samples, peak),
+  };
+}
+
+function checkLevel(
+  level: Level,
+  { sampleRate, seconds }: { sampleRate: number; seconds: number },
+  warnings: Said[],
+): void {
+  const highest = toDecibels(level.peak);
+  if (highest < silentPeakDb) throw silent(Number.isFinite(highest) ? Math.round(highest) : -999);
+  if (level.soundSeconds < Math.min(minimumSoundSeconds, seconds)) {
     throw new StudioError(
       'reference_unusable',
-      `Only ${soundSeconds.toFixed(2)} s of the reference audio hold sound; at least ${minimumSoundSeconds} s are needed. Record a passage of speech.`,
-      { params: { seconds: Math.round(soundSeconds * 100) / 100, minimum: minimumSoundSeconds } },
+      `Only ${level.soundSeconds.toFixed(2)} s of the reference audio hold sound; at least ${minimumSoundSeconds} s are needed. Record a passage of speech.`,
+      { params: { seconds: Math.round(level.soundSeconds * 100) / 100, minimum: minimumSoundSeconds } },
     );
   }
-  const clipped = clippedShare(samples);
-  const share = Math.round(clipped * 1000) / 10;
-  if (clipped > clippedRefused) {
+  const share = Math.round(level.clipped * 1000) / 10;
+  if (level.clipped > clippedRefused) {
     throw new StudioError(
       'reference_unusable',
       `The reference audio is clipped: ${share}% of its samples are at full scale. Record it again at a lower level.`,
       { params: { share } },
     );
   }
-  if (clipped > clippedWarned) warnings.push(say('reference_clipped', { share }));
-  const speech = toDecibels(rms(samples) * Math.sqrt(samples.length / Math.max(1, sounding)));
+  if (level.clipped > clippedWarned) warnings.push(say('reference_clipped', { share }));
+  const speech = toDecibels(level.speech);
   if (speech < quietDb) warnings.push(say('reference_quiet', { level: Math.round(speech) }));
-  if (soundSeconds < 0.4 * seconds) {
-    warnings.push(say('reference_pauses', { seconds: Math.round(soundSeconds * 10) / 10 }));
+  if (level.soundSeconds < 0.4 * seconds) {
+    warnings.push(say('reference_pauses', { seconds: Math.round(level.soundSeconds * 10) / 10 }));
   }
   if (sampleRate < dullRate) warnings.push(say('reference_rate', { rate: sampleRate, top: sampleRate / 2 }));
 }
@@ -138,23 +154,24 @@ function silent(level_db: number): StudioError {
  * Share of samples in runs of three or more at the highest level, where that is full scale: a peak of speech that was
  * not cut off touches it once.
  */
-function clippedShare(samples: Float32Array): number {
-  const highest = peak(samples);
-  if (highest < 0.97) return 0;
+async function clippedShare(samples: Float32Array, peak: number): Promise<number> {
+  if (peak < 0.97) return 0;
   // As fine as 16 bits tell levels apart.
-  const limit = highest - 2 ** -15;
+  const limit = peak - 2 ** -15;
   let clipped = 0;
   let run = 0;
   let sign = 0;
-  for (const sample of samples) {
-    const here = sample >= limit ? 1 : sample <= -limit ? -1 : 0;
-    if (here !== 0 && here === sign) run++;
-    else {
-      if (run >= 3) clipped += run;
-      run = here === 0 ? 0 : 1;
-      sign = here;
+  for await (const block of blocksOf(samples)) {
+    for (const sample of block) {
+      const here = sample >= limit ? 1 : sample <= -limit ? -1 : 0;
+      if (here !== 0 && here === sign) run++;
+      else {
+        if (run >= 3) clipped += run;
+        run = here === 0 ? 0 : 1;
+        sign = here;
+      }
     }
   }
   if (run >= 3) clipped += run;
-  return samples.length === 0 ? 0 : clipped / samples.length;
+  return clipped / samples.length;
 }
