@@ -133,7 +133,7 @@ test('the slider says what a limit would cost, and the limit costs what it said'
     await expect(page.getByTestId('what-if-apply')).toHaveText('Apply');
     await page.getByTestId('what-if-apply').click();
     await expect(page.getByTestId('what-if-apply')).toBeDisabled();
-    expect((await call(page, 'settings.get', {}))['compute.vram_limit_mb']).toBeNull();
+    await expect.poll(async () => (await call(page, 'settings.get', {}))['compute.vram_limit_mb']).toBeNull();
     await page.getByTestId('what-if-mode').selectOption('none');
     await expect(page.getByTestId('outlook-component').first()).toHaveAttribute(
       'data-partial',

@@ -145,9 +145,10 @@ function Controls({ device, name, trial }: { device: DeviceSnapshot; name: strin
         <Button
           kind="primary"
           data-testid="what-if-apply"
-          disabled={!trying || trial.applying}
-          onClick={() => void applyTrial(studio, device.id)}
-          className="min-h-8 text-xs"
+          // Stays focusable: who has just pressed it by key must not be thrown to the top of the page.
+          aria-disabled={!trying || trial.applying}
+          onClick={() => trying && void applyTrial(studio, device.id)}
+          className="min-h-8 text-xs aria-disabled:bg-hover aria-disabled:text-ink-soft"
         >
           {!trying
             ? t('memory.whatIf.applied')
@@ -156,9 +157,9 @@ function Controls({ device, name, trial }: { device: DeviceSnapshot; name: strin
         <Button
           kind="quiet"
           data-testid="what-if-back"
-          disabled={!trying}
-          onClick={() => void forgetTrial(studio, device.id)}
-          className="min-h-8 text-xs"
+          aria-disabled={!trying}
+          onClick={() => trying && void forgetTrial(studio, device.id)}
+          className="min-h-8 text-xs aria-disabled:text-ink-soft"
         >
           {t('memory.whatIf.back')}
         </Button>
