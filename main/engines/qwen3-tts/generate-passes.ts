@@ -98,7 +98,7 @@ export class GenerationPasses {
   async prefill(x: Float32Array, signal?: CancelToken): Promise<Float32Array> {
     const width = this.#talker.config.hidden_size;
     const count = x.length / width;
-    return this.#talk(`prefill:${count}`, count, { x }, signal, (g) =>
+    return this.#talk(`prefill ${count}`, count, { x }, signal, (g) =>
       g.input('x', 'f32', [1, count, width]),
     );
   }
@@ -121,7 +121,7 @@ export class GenerationPasses {
     meanwhile?: () => void,
   ): Promise<Int32Array> {
     return this.#graphs.use(
-      `predict:${drawKey(draw.options)}`,
+      `predictor:frame ${drawKey(draw.options)}`,
       (g) => this.#put(g, 'next', this.#recordFrame(g, draw.options)),
       async (graph) => {
         const running = graph.run(this.#frameInputs(code, draw), { signal, read: ['codes'] });
@@ -139,10 +139,10 @@ export class GenerationPasses {
     signal?: CancelToken,
     meanwhile?: () => void,
   ): Promise<{ codes: Int32Array; logits: Float32Array }> {
-    await this.cache.reserve(1);
-    const { capacity, length } = this.cache;
+    await this.#reserve(1);
+    const { length } = this.cache;
     const result = await this.#graphs.use(
-      `frame:${capacity}:${drawKey(draw.options)}`,
+      `${ofTalker}frame ${drawKey(draw.options)}`,
       (g) => {
         const next = this.#recordFrame(g, draw.options);
         this.#recordTalker(g, 1, next.add(this.#textInput(g)));
@@ -172,7 +172,7 @@ export class GenerationPasses {
     let last = code;
     for (const step of codes.keys()) {
       const logits = await this.#graphs.use(
-        `code:${step}`,
+        `predictor:code ${step}`,
         (g) => {
           const { x, next } = this.#codeInput(g, step, g.input('code', 'i32', [1]));
           this.#put(g, 'next', next);
@@ -187,7 +187,7 @@ export class GenerationPasses {
       codes[step] = last;
     }
     await this.#graphs.use(
-      'code:last',
+      'predictor:last code',
       (g) => {
         const vector = this.#predictor.embed(g, codes.length - 1, g.input('code', 'i32', [1]));
         this.#put(g, 'next', this.#get(g, 'next').add(vector));
@@ -209,6 +209,13 @@ export class GenerationPasses {
     this.#state.dispose();
   }
 
+  /** A graph keeps the cache that it was recorded for: those of the talker go before the cache grows. */
+  async #reserve(count: number): Promise<void> {
+    const { length, capacity } = this.cache;
+    if (length + count > capacity) this.#graphs.drop(ofTalker);
+    await this.cache.reserve(count);
+  }
+
   async #talk(
     key: string,
     count: number,
@@ -216,10 +223,10 @@ export class GenerationPasses {
     signal: CancelToken | undefined,
     input: (g: GraphBuilder) => Tensor,
   ): Promise<Float32Array> {
-    await this.cache.reserve(count);
-    const { capacity, length } = this.cache;
+    await this.#reserve(count);
+    const { length } = this.cache;
     const result = await this.#graphs.use(
-      `${key}:${capacity}`,
+      `${ofTalker}${key}`,
       (g) => this.#recordTalker(g, count, input(g)),
       (graph) => graph.run({ ...inputs, ...this.#places(count, length) }, { signal, read: ['logits'] }),
     );
@@ -308,6 +315,9 @@ export class GenerationPasses {
     g.output(`${name} written`, written);
   }
 }
+
+/** Keys of graphs with the talker's cache begin with it. */
+const ofTalker = 'talker:';
 
 function drawKey({ do_sample = true, temperature = 1, top_k = 0 }: DrawOptions): string {
   return do_sample ? `${temperature}:${top_k}` : 'greedy';

@@ -246,6 +246,31 @@ function repeat(values: Float32Array, times: number): Float32Array {
   return all;
 }
 
+it('holds one cache, however often it grew', async () => {
+  const small = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 64 * 2 ** 20 });
+  const { entry } = named('speaker vector');
+  const rig = await TalkerRig.open(small, entry.model);
+  const prompt = await rig.embedder.embed(entry.prompt);
+  const options = {
+    sampling: drawn,
+    predictor: drawn,
+    random: new Random(3),
+    maxFrames: 300,
+    minFrames: 300,
+  };
+  const position = 2 * 2 * 2 * 16 * 4;
+  const predictor = 2 * 2 * 64 * 8 * 4 + 2 * 32 * 4;
+  let frames = 0;
+  for await (const _ of rig.generator().frames(prompt, options)) {
+    frames += 1;
+    const capacity = Math.ceil((prompt.positions + frames) / 64) * 64;
+    expect(small.memory().held.state).toBeLessThanOrEqual(position * capacity + predictor + 4096);
+  }
+  expect(frames).toBe(300);
+  await rig.dispose();
+  await small.close();
+});
+
 describe('stopping', () => {
   it('gives everything back when the caller leaves early, and when it is cancelled', async () => {
     const small = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 64 * 2 ** 20 });
