@@ -1,6 +1,7 @@
 import type { Addon, Arena, CancelToken, Device } from '../../../native/addon.ts';
 import { drawTokenOnHost } from '../../nn/draw.ts';
 import type { KVCacheKind } from '../../nn/kv-cache.ts';
+import { fuseWhereSupported } from '../../nn/layers/attention.ts';
 import type { Random } from '../../nn/random.ts';
 import { checkSampling, processLogits, type SamplingOptions, sample } from '../../nn/sampling.ts';
 import type { CodePredictor } from './code-predictor.ts';
@@ -62,6 +63,7 @@ export class FrameGenerator {
     this.#addon = addon;
     this.#device = device;
     this.#parts = parts;
+    for (const network of [parts.talker, parts.predictor]) fuseWhereSupported(addon, device, network);
     const { vocab_size: all, code_predictor_config: own } = parts.talker.config;
     const special = Array.from({ length: all - own.vocab_size }, (_, index) => own.vocab_size + index);
     this.#special = special.filter((id) => id !== parts.ids.codec_eos_token_id);

@@ -1,5 +1,6 @@
+import type { Addon, Device } from '../../../native/addon.ts';
 import * as F from '../functional.ts';
-import type { GraphBuilder } from '../graph.ts';
+import { GraphBuilder } from '../graph.ts';
 import type { CacheView } from '../kv-cache.ts';
 import { Module } from '../module.ts';
 import type { Tensor } from '../tensor.ts';
@@ -26,7 +27,7 @@ export interface AttentionConfig {
   rope?: F.RopeOptions | null;
   /**
    * One operation that never holds the scores (Dao et al. 2022), instead of products and a softmax: less scratch memory,
-   * no copy of the values, and half as long on a processor. It adds up in another order. Default: false.
+   * no copy of the values, fewer operations. It adds up in another order. Default: false. See `fuseWhereSupported`.
    */
   fused?: boolean;
 }
@@ -56,7 +57,8 @@ export class Attention extends Module {
   readonly kvHeads: number;
   readonly headDim: number;
   readonly rope: F.RopeOptions | null;
-  readonly fused: boolean;
+  /** Whether one operation attends; see the configuration. */
+  fused: boolean;
 
   constructor(config: AttentionConfig) {
     super();
@@ -107,6 +109,33 @@ export class Attention extends Module {
   /** `[batch, positions, heads, head_dim]` */
   #split(x: Tensor, heads: number): Tensor {
     return x.reshape(x.size(0), x.size(1), heads, this.headDim);
+  }
+}
+
+/**
+ * Leaves attention fused only where a device computes it (heads of some widths have no kernel). Say it before graphs are
+ * recorded.
+ */
+export function fuseWhereSupported(addon: Addon, device: Device, root: Module): void {
+  const known = new Map<number, boolean>();
+  for (const [, module] of root.namedModules()) {
+    if (!(module instanceof Attention) || !module.fused) continue;
+    const supported = known.get(module.headDim) ?? supportsFused(addon, device, module.headDim);
+    known.set(module.headDim, supported);
+    module.fused = supported;
+  }
+}
+
+function supportsFused(addon: Addon, device: Device, width: number): boolean {
+  const g = new GraphBuilder(addon);
+  const value = (name: string) => g.input(name, 'f32', [1, 1, 1, width]);
+  g.output('y', fusedAttention(value('q'), value('k'), value('v'), { mask: g.input('mask', 'f32', [1, 1]) }));
+  try {
+    g.plan(device);
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'UnsupportedOp') return false;
+    throw error;
   }
 }
 
