@@ -1,6 +1,6 @@
 import type { GraphBuilder } from '../graph.ts';
 import { Module } from '../module.ts';
-import { Parameter } from '../parameter.ts';
+import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import type { Stream } from './stream.ts';
 
@@ -28,7 +28,7 @@ export class CausalConvTranspose1d extends Module {
       throw new RangeError(`A kernel of ${kernel_size} frames is no multiple of the stride ${stride}.`);
     }
     this.weight = this.parameter([in_channels, out_channels, kernel_size], { storedOrder: [2, 1, 0] });
-    this.bias = (options.bias ?? true) ? new Parameter([out_channels]) : null;
+    this.bias = (options.bias ?? true) ? this.parameter([out_channels]) : null;
   }
 
   forward(g: GraphBuilder, x: Tensor, stream: Stream): Tensor {

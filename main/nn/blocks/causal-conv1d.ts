@@ -1,7 +1,7 @@
 import type { GraphBuilder } from '../graph.ts';
 import { pad } from '../layers/padding.ts';
 import { Module } from '../module.ts';
-import { Parameter } from '../parameter.ts';
+import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { gatherTaps } from './rows.ts';
 import type { Stream } from './stream.ts';
@@ -58,7 +58,7 @@ export class CausalConv1d extends Module {
           init: 'normal',
         })
       : this.parameter([out_channels, in_channels, kernel_size], { storedOrder: [0, 2, 1] });
-    this.bias = bias ? new Parameter([out_channels]) : null;
+    this.bias = bias ? this.parameter([out_channels]) : null;
   }
 
   /** Frames that it keeps between chunks. */
@@ -73,10 +73,7 @@ export class CausalConv1d extends Module {
     const table = this.#withContext(g, this.#wholeStrides(x, stream), stream);
     const outFrames = (table.size(0) - this.context) / this.stride;
     const y = this.depthwise ? this.#perChannel(g, table, outFrames) : this.#product(g, table, outFrames);
-    if (this.bias === null) return y;
-    // Apart from the product: ggml's Vulkan backend would fuse them, and then still look at the weight after its unit
-    // has been taken away.
-    return y.unsqueeze(0).add(g.weight(this.bias)).squeeze(0);
+    return this.bias === null ? y : y.add(g.weight(this.bias));
   }
 
   #wholeStrides(x: Tensor, stream: Stream): Tensor {

@@ -1,7 +1,7 @@
 import * as F from '../functional.ts';
 import type { GraphBuilder } from '../graph.ts';
 import { Module, ModuleList } from '../module.ts';
-import { Parameter } from '../parameter.ts';
+import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { gatherTaps } from './rows.ts';
 
@@ -30,7 +30,7 @@ export class ReflectConv1d extends Module {
   ) {
     super();
     this.weight = this.parameter([out_channels, in_channels, kernel_size], { storedOrder: [0, 2, 1] });
-    this.bias = new Parameter([out_channels]);
+    this.bias = this.parameter([out_channels]);
   }
 
   /** Frames that a signal must have: a mirror image needs its original. */

@@ -91,9 +91,10 @@ export class StreamLayout {
 /** What one signal has left behind in the layers of a network, on a device. */
 export class StreamState {
   readonly layout: StreamLayout;
-  readonly #state: State;
+  /** Null where nothing is kept. */
+  readonly #state: State | null;
 
-  private constructor(layout: StreamLayout, state: State) {
+  private constructor(layout: StreamLayout, state: State | null) {
     this.layout = layout;
     this.#state = state;
   }
@@ -101,11 +102,11 @@ export class StreamState {
   /** @throws NativeError `OutOfDeviceMemory` */
   static async create(device: Device, layout: StreamLayout): Promise<StreamState> {
     const specs = layout.slots.map(({ shape }) => ({ dtype: 'f32' as const, shape: [...shape] }));
-    return new StreamState(layout, await device.createState(specs));
+    return new StreamState(layout, specs.length === 0 ? null : await device.createState(specs));
   }
 
   get bytes(): number {
-    return this.#state.bytes;
+    return this.#state?.bytes ?? 0;
   }
 
   /** Records a chunk that continues this signal. The graph belongs to this state. */
@@ -116,12 +117,12 @@ export class StreamState {
   }
 
   /** Forgets the signal. */
-  clear(): Promise<void> {
-    return this.#state.clear();
+  async clear(): Promise<void> {
+    await this.#state?.clear();
   }
 
   dispose(): void {
-    this.#state.dispose();
+    this.#state?.dispose();
   }
 }
 
