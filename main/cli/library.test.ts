@@ -101,12 +101,23 @@ describe('mizuoto models', () => {
     );
   });
 
+  it('finds what other tools have downloaded', async () => {
+    const place = join(folder, '.cache', 'huggingface', 'hub', 'models--mizuoto--echo', 'snapshots');
+    const none = await mizuoto(['models', 'find']);
+    expect(none).toMatchObject({ exit: 0, stdout: expect.stringMatching(/no other model/) });
+    const model = echoFolder(place, 'abc');
+    expect((await json(['models', 'find'])).body.found).toMatchObject([{ id: 'echo:folder', folder: model }]);
+    expect((await mizuoto(['models', 'find'])).stdout).toMatch(/echo:folder +27 B +\S+abc\n\nAdd one/);
+    await mizuoto(['models', 'add', model]);
+    expect((await mizuoto(['models', 'find'], chinese)).stdout).toMatch(/没有其他模型/);
+  });
+
   it.each<[string[], number, string, RegExp]>([
     [
       ['models', 'ad'],
       2,
       'invalid_request',
-      /cannot "ad". It can: list, add, remove, check. Did you mean "add"/,
+      /cannot "ad". It can: list, find, add, remove, check. Did you mean "add"/,
     ],
     [['models', 'add'], 2, 'invalid_request', /missing: mizuoto models add FOLDER/],
     [['models', 'add', 'a', 'b'], 2, 'invalid_request', /"models add" does not take "b"/],

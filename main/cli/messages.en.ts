@@ -65,6 +65,8 @@ export const en = {
   fileDamaged: 'DAMAGED',
   modelsHowToAdd:
     'A model that is not installed: download all files of its page into one folder, then "mizuoto models add FOLDER".',
+  modelsFound: 'Add one with "mizuoto models add FOLDER"; it is used where it lies.',
+  modelsNoneFound: 'There is no other model in the caches of Hugging Face and ModelScope.',
   modelAdded: '{name} is installed as {model}: {size} in {path}, which is used where it lies.',
   modelForgotten: '{model} is forgotten. Its files stay in {path}.',
   modelDeleted: '{model} is removed, and its files in {path} ({size}) are deleted.',
@@ -238,12 +240,13 @@ mizuoto voices remove NAME            delete the recording and what was computed
 
 Then: mizuoto say TEXT --model MODEL --voice NAME. Best are 5 to 15 seconds of one person speaking, without noise.`,
   helpModels: `mizuoto models                        the catalog: what is installed, its size, licence and folder
+mizuoto models find                   models that Hugging Face's or ModelScope's own tools have downloaded
 mizuoto models add FOLDER             install the model in a folder, where it lies; nothing is copied
 mizuoto models remove MODEL           forget it; its files stay
 mizuoto models check MODEL            look at every file, and compare it with its hash where that is known
 
       --name NAME         for "add": call it engine:NAME, for a second model of the same kind
-      --json              models; or model; or files and problems
+      --json              models; or found; or model; or files and problems
 
 FOLDER may be a folder of downloaded files, or a model in the cache of Hugging Face or ModelScope. The exit code of
 "check" is 11 where something is missing or damaged.`,

@@ -62,6 +62,8 @@ export const zhCN: Record<MessageKey, string> = {
   fileMissing: '缺失',
   fileDamaged: '已损坏',
   modelsHowToAdd: '未安装的模型:把其页面上的全部文件下载到一个文件夹,再运行“mizuoto models add 文件夹”。',
+  modelsFound: '用“mizuoto models add 文件夹”添加,就在原处使用。',
+  modelsNoneFound: 'Hugging Face 和 ModelScope 的缓存中没有其他模型。',
   modelAdded: '{name} 已安装为 {model}:{path} 中的 {size},就在原处使用。',
   modelForgotten: '已移除 {model},其文件仍留在 {path}。',
   modelDeleted: '已移除 {model},并删除了 {path} 中的文件({size})。',
@@ -233,12 +235,13 @@ mizuoto voices remove 名称            删除录音及由它计算出的内容
 
 然后:mizuoto say 文本 --model 模型 --voice 名称。最好是同一个人 5 到 15 秒、没有噪声的录音。`,
   helpModels: `mizuoto models                        模型目录:哪些已安装、大小、许可证和所在文件夹
+mizuoto models find                   查找 Hugging Face、ModelScope 工具已下载的模型
 mizuoto models add 文件夹             安装文件夹中的模型,就在原处使用,不复制
 mizuoto models remove 模型            移除模型,其文件保留
 mizuoto models check 模型             检查每个文件,并在已知哈希时进行比对
 
       --name 名称         用于“add”:把它叫作 引擎:名称,适合第二个同类模型
-      --json              models;或 model;或 files 和 problems
+      --json              models;或 found;或 model;或 files 和 problems
 
 文件夹可以是下载好的文件所在的文件夹,也可以是 Hugging Face 或 ModelScope 缓存中的模型。
 有文件缺失或损坏时,“check”的退出码为 11。`,

@@ -7,7 +7,7 @@ import type { MessageKey } from './messages.en.ts';
 import { CommandError, errorOf } from './messages.ts';
 import { checkFailedExit, harmless, print, printJson, type Surroundings, size, table } from './terminal.ts';
 
-const actions = ['list', 'add', 'remove', 'check'] as const;
+const actions = ['list', 'find', 'add', 'remove', 'check'] as const;
 
 const stateKeys: Record<ModelEntry['state'], MessageKey> = {
   built_in: 'builtIn',
@@ -23,10 +23,10 @@ const fileKeys: Record<ModelCheck['files'][number]['state'], MessageKey> = {
   damaged: 'fileDamaged',
 };
 
-/** `mizuoto models [list] | add PATH [--name NAME] | remove MODEL | check MODEL`. */
+/** `mizuoto models [list] | find | add PATH [--name NAME] | remove MODEL | check MODEL`. */
 export async function modelsCommand(parsed: Parsed, around: Surroundings): Promise<number> {
   const [action = 'list', argument, extra] = parsed.positionals;
-  const spare = action === 'list' ? argument : extra;
+  const spare = action === 'list' || action === 'find' ? argument : extra;
   if (spare !== undefined && (actions as readonly string[]).includes(action)) {
     throw new CommandError('invalid_request', 'tooManyArguments', {
       command: `models ${action}`,
@@ -40,6 +40,7 @@ export async function modelsCommand(parsed: Parsed, around: Surroundings): Promi
     });
   }
   if (action === 'list') return list(around);
+  if (action === 'find') return find(around);
   if (action === 'add') return add(needed(argument, 'add', 'FOLDER'), parsed.strings.name, around);
   if (action === 'remove') return remove(needed(argument, 'remove', 'MODEL'), around);
   if (action === 'check') return check(needed(argument, 'check', 'MODEL'), around);
@@ -83,6 +84,26 @@ async function list(around: Surroundings): Promise<number> {
     lines.push('', messages.get('modelsHowToAdd'));
   }
   await print(around, lines.join('\n'));
+  return 0;
+}
+
+async function find(around: Surroundings): Promise<number> {
+  const { found } = await withHost(around, (client) => client.call('models.find', {}));
+  if (around.json) {
+    await printJson(around, { found });
+    return 0;
+  }
+  const { messages } = around;
+  if (found.length === 0) {
+    await print(around, messages.get('modelsNoneFound'));
+    return 0;
+  }
+  const head = (['Model', 'Size', 'Where'] as const).map((name) => messages.get(`column${name}`));
+  const rows = found.map(({ id, size_bytes, folder }) => [id, size(size_bytes), harmless(folder)]);
+  await print(
+    around,
+    [table(head, rows), ...(around.quiet ? [] : ['', messages.get('modelsFound')])].join('\n'),
+  );
   return 0;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { doctorReportSchema } from './doctor.ts';
 import { errorSchema } from './errors.ts';
-import { modelCheckProgressSchema, modelCheckSchema, modelEntrySchema } from './models.ts';
+import { foundModelSchema, modelCheckProgressSchema, modelCheckSchema, modelEntrySchema } from './models.ts';
 import { engineInfoSchema, runtimeSnapshotSchema } from './runtime.ts';
 import { saidSchema } from './said.ts';
 import { settingsPatchSchema, settingsSchema } from './settings.ts';
@@ -85,6 +85,8 @@ export const calls = {
   },
   /** The catalog and what is installed. */
   'models.list': { request: empty, response: z.object({ models: z.array(modelEntrySchema) }) },
+  /** Looks for models in the caches of Hugging Face's and ModelScope's own tools. */
+  'models.find': { request: empty, response: z.object({ found: z.array(foundModelSchema) }) },
   /** Adds the model in a folder of this computer, where it lies; `name` makes its id `engine:name`. */
   'models.add': {
     request: z.strictObject({ path: z.string().min(1).max(32_768), name: z.string().max(1000).optional() }),

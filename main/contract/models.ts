@@ -122,6 +122,19 @@ export const modelCheckProgressSchema = z.object({
   fraction: z.number().min(0).max(1),
 });
 
+/** A model that another program downloaded and that is not added yet. */
+export const foundModelSchema = z.object({
+  site: z.enum(['huggingface', 'modelscope']),
+  /** What `models.add` takes. */
+  folder: z.string(),
+  engine: z.string(),
+  /** The id that it would get without a name of its own. */
+  id: z.string(),
+  name: z.string(),
+  size_bytes: bytes,
+});
+export type FoundModel = z.infer<typeof foundModelSchema>;
+
 /** What a model may be unable to do (`ability` of the error `not_supported`), in words. */
 export const abilityWords = {
   clone: { en: 'clone a voice', 'zh-CN': '克隆声音' },

@@ -26,7 +26,7 @@ export interface LibraryOptions {
 
 type LibraryCall = Extract<
   keyof Handlers,
-  'models.list' | 'models.add' | 'models.remove' | 'models.check' | `voices.${string}`
+  'models.list' | 'models.find' | 'models.add' | 'models.remove' | 'models.check' | `voices.${string}`
 >;
 
 /** What the studio keeps: installed models, saved voices and what was prepared from them. */
@@ -82,6 +82,7 @@ export class Library {
         this.#tellModels();
         return { models: this.#models.entries() };
       },
+      'models.find': async () => ({ found: await this.#models.find() }),
       'models.add': async ({ path, name }) => {
         const model = await this.#models.add(path, name ?? null);
         this.#tellModels();

@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { modelCheckSchema, modelEntrySchema } from '../contract/index.ts';
 import { testModelEngines } from '../host/testing/echo-engine.ts';
 import { echoFolder, emptyCheckpoint } from '../host/testing/echo-folder.ts';
+import { modelCaches } from './caches.ts';
 import { ModelLibrary } from './model-library.ts';
 
 let root: string;
@@ -224,6 +225,40 @@ describe('adding', () => {
         .map(({ id }) => id)
         .sort(),
     ).toEqual(folders.map((_, n) => `echo:v${n}`).sort());
+  });
+});
+
+describe('finding', () => {
+  it('whole models in the caches of other tools, once each, until they are added', async () => {
+    const repository = huggingFaceCache(['aaa']);
+    const modelscope = join(root, 'modelscope');
+    const scoped = echoFolder(join(modelscope, 'hub', 'models', 'Owner'), 'Echo-0___6B', { variant: 'ms' });
+    echoFolder(join(modelscope, 'hub', 'models', 'Owner'), 'cut', { variant: 'cut' });
+    rmSync(join(modelscope, 'hub', 'models', 'Owner', 'cut', 'model.safetensors'));
+    mkdirSync(join(dirname(repository), 'models--other--empty', 'snapshots'), { recursive: true });
+    const caches = modelCaches({ HF_HUB_CACHE: dirname(repository), MODELSCOPE_CACHE: modelscope }, root);
+    library = new ModelLibrary({ folder: home, engines: testModelEngines, warn: () => {}, caches });
+    const found = await library.find();
+    expect(found).toMatchObject([
+      { site: 'huggingface', id: 'echo:aaa', folder: join(repository, 'snapshots', 'aaa') },
+      { site: 'modelscope', id: 'echo:ms', folder: scoped, size_bytes: 42 },
+    ]);
+    for (const { folder } of found) await library.add(folder);
+    expect(await library.find()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[NodeJS.ProcessEnv, string]>([
+    [{}, '/h/.cache/huggingface/hub'],
+    [{ XDG_CACHE_HOME: '/x' }, '/x/huggingface/hub'],
+    [{ HF_HOME: '/hf', XDG_CACHE_HOME: '/x' }, '/hf/hub'],
+    [{ HUGGINGFACE_HUB_CACHE: '/old', HF_HOME: '/hf' }, '/old'],
+    [{ HF_HUB_CACHE: '/new', HUGGINGFACE_HUB_CACHE: '/old' }, '/new'],
+  ])('where %j says', (env, folder) => {
+    expect(modelCaches(env, '/h')[0]).toEqual({ site: 'huggingface', folder: join(folder) });
+    expect(modelCaches({ ...env, MODELSCOPE_CACHE: '/ms' }, '/h').map((cache) => cache.folder)).toContain(
+      join('/ms/hub/models'),
+    );
   });
 });
 

@@ -1,8 +1,14 @@
 import { rm, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { type ModelCheck, type ModelEntry, StudioError } from '../contract/index.ts';
+import {
+  type FoundModel as FoundInCache,
+  type ModelCheck,
+  type ModelEntry,
+  StudioError,
+} from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
 import { slugOf } from '../settings/slug.ts';
+import { type ModelCache, modelCaches, searchCaches } from './caches.ts';
 import { checkFiles } from './check-files.ts';
 import { catalogModel, type FoundModel, modelEntries } from './entries.ts';
 import { trueFolder } from './locate.ts';
@@ -16,6 +22,8 @@ export interface ModelLibraryOptions {
   folder: string;
   engines: readonly ModelEngine[];
   warn: (message: string) => void;
+  /** Default: those of the environment. */
+  caches?: readonly ModelCache[];
 }
 
 /** What was found of a stored model, for as long as its files do not change. */
@@ -29,11 +37,13 @@ export class ModelLibrary {
   readonly #store: ModelStore;
   readonly #engines: readonly ModelEngine[];
   readonly #own: string;
+  readonly #caches: readonly ModelCache[];
   readonly #seen = new Map<string, Seen>();
   #found: FoundModel[] = [];
   #refreshing: Promise<void> = Promise.resolve();
 
-  constructor({ folder, engines, warn }: ModelLibraryOptions) {
+  constructor({ folder, engines, warn, caches = modelCaches() }: ModelLibraryOptions) {
+    this.#caches = caches;
     this.#store = new ModelStore(folder, warn);
     this.#engines = engines;
     this.#own = join(folder, 'models');
@@ -69,6 +79,29 @@ export class ModelLibrary {
     const id = await this.#store.update((models) => place(models, { recognised, folder, label, gone }));
     await this.refresh();
     return this.entry(id);
+  }
+
+  /** Whole models in the caches of other tools that are not added yet. */
+  async find(): Promise<FoundInCache[]> {
+    await this.refresh();
+    const added = new Set(this.#store.list().map(({ folder }) => folder));
+    const found: FoundInCache[] = [];
+    for (const { site, engine, folder, recognition } of await searchCaches(this.#caches, this.#engines)) {
+      const path = await trueFolder(folder);
+      if (added.has(path)) continue;
+      added.add(path);
+      const { sizeBytes } = await new ModelFolder(folder).measure(recognition.files);
+      const { name, variant } = recognition;
+      found.push({
+        site,
+        folder,
+        engine: engine.id,
+        id: `${engine.id}:${variant}`,
+        name,
+        size_bytes: sizeBytes,
+      });
+    }
+    return found;
   }
 
   /**
