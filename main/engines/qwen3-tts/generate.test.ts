@@ -126,10 +126,11 @@ describe('against upstream, greedy, in float32', () => {
   });
 });
 
-describe('with weights in bfloat16', () => {
-  it('is nearer to float32 than upstream is in bfloat16', async () => {
+describe('with weights in bfloat16, used as they are', () => {
+  it('has the numbers of float32, where upstream in bfloat16 has not, and draws the same codes', async () => {
     for (const entry of cases) {
       const rig = await TalkerRig.open(device, entry.model);
+      // Vectors alone are widened; matrices are read from the memory map.
       expect(rig.stores[1]!.ownedHostBytes).toBeLessThan(40_000);
       const { talker, predictor } = rig;
       const prompt = await rig.embedder.embed(entry.prompt);
@@ -137,10 +138,10 @@ describe('with weights in bfloat16', () => {
       const logits = await passes.prefill(prompt.rows);
       const exact = fixtures.readFloat32(`${entry.name}/logits`).subarray(0, logits.length);
       const upstream = largestDifference(fixtures.readFloat32(`${entry.name}/logits_bf16`), exact);
-      const ours = largestDifference(logits, exact);
-      expect(ours, entry.name).toBeLessThan(upstream);
-      expect(ours, entry.name).toBeLessThan(0.15);
+      expect(largestDifference(logits, exact), entry.name).toBeLessThan(1e-4);
+      expect(upstream, entry.name).toBeGreaterThan(1e-2);
       await passes.dispose();
+      expect((await collect(rig, entry, {})).frames, entry.name).toEqual(entry.codes);
       await rig.dispose();
     }
   });
