@@ -35,7 +35,8 @@ const block = 64;
 /**
  * Keys and values of the positions so far, on the device.
  *
- *     await cache.reserve(tokens);                        // may grow: graphs recorded for another capacity are stale
+ *     await cache.reserve(tokens);                        // may grow: graphs recorded before are stale, and keep what
+ *                                                         // they were recorded for from being freed: drop them first
  *     const graph = graphs.get(`${tokens}:${cache.capacity}`, (g) => {
  *       const slots = g.input('slots', 'i64', [tokens]);
  *       ... layer.forward(g, x, { cache: cache.view(index, slots), mask, positions }) ...
