@@ -1,6 +1,6 @@
 import type { Arena, CancelToken, Device } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
-import { type Said, say } from '../contract/said.ts';
+import type { Said } from '../contract/said.ts';
 import type { MemoryReport } from '../contract/speech.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
@@ -153,8 +153,7 @@ export class RequestContext implements StageContext {
     this.#report({ ...detail, fraction: Math.min(1, Math.max(0, fraction)) });
   }
 
-  warn(warning: Said | string): void {
-    const said = typeof warning === 'string' ? say('note', { text: warning }) : warning;
+  warn(said: Said): void {
     if (!this.warnings.some(({ message }) => message === said.message)) this.warnings.push(said);
   }
 

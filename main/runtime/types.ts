@@ -125,8 +125,8 @@ export interface StageContext {
 
   /** Fraction of the whole request, 0..1, and chunk counts where the engine knows them. */
   progress(fraction: number, detail?: { chunksDone?: number; chunksTotal?: number; stage?: string }): void;
-  /** Once per sentence. A plain string is shown as it is, in every language. */
-  warn(warning: Said | string): void;
+  /** Once per sentence. A new one needs a code, with its words in each language (main/contract/sentences.*.ts). */
+  warn(warning: Said): void;
   /** Throws `cancelled` once the request is cancelled; call it between steps that run no graph. */
   throwIfCancelled(): void;
   /** `meta.memory` of the output so far. */

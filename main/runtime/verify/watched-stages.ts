@@ -125,8 +125,8 @@ export class WatchedStages implements StageContext {
     this.inner.progress(fraction, detail);
   }
 
-  warn(message: string): void {
-    this.inner.warn(message);
+  warn(said: Said): void {
+    this.inner.warn(said);
   }
 
   throwIfCancelled(): void {

@@ -39,7 +39,7 @@ export interface Format {
   /** A speed-like factor: "1.25×". */
   factor(value: number): string;
   timeOfDay(milliseconds: number): string;
-  /** With seconds. */
+  /** With seconds, as in a log: "21:04:07". */
   exactTime(milliseconds: number): string;
   language(tag: string): string;
   /** A writing system by its English name: "Han", "Chinese", "Cyrillic"; null for one that has no common name. */
@@ -61,6 +61,7 @@ export function createFormat(language: Language): Format {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    hourCycle: 'h23',
   });
   const names = new Intl.DisplayNames(language, { type: 'language' });
   const scripts = new Intl.DisplayNames(language, { type: 'script' });

@@ -98,7 +98,7 @@ export function TimelineChart({
         height,
         legend: { show: false },
         cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
-        padding: [lane, 12, 0, 0],
+        padding: [lane, 28, 0, 0],
         scales: {
           x: { time: true, auto: false },
           y: { range: (_, __, top) => [0, Math.max(1024, top * 1.08)] },

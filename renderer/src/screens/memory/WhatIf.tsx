@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceSnapshot, ModelSnapshot } from '../../../../main/contract/runtime.ts';
 import { deviceName } from '../../shell/device-name.ts';
@@ -108,7 +108,8 @@ function Controls({ device, name, trial }: { device: DeviceSnapshot; name: strin
   const format = useFormat();
   const studio = useStudio();
   const settings = useStudioState((state) => state.settings);
-  const range = limitRange(device.total_bytes);
+  const range = useMemo(() => limitRange(device.total_bytes), [device.total_bytes]);
+  const picture = useMemo(() => curvePicture(trial.curve, range), [trial.curve, range]);
   const trying = isTrial(trial, settings);
   const id = `mode-${device.id}`;
   return (
@@ -138,7 +139,7 @@ function Controls({ device, name, trial }: { device: DeviceSnapshot; name: strin
         name={name}
         range={range}
         value={trial.limitMb}
-        picture={curvePicture(trial.curve, range)}
+        picture={picture}
         onChange={(limitMb) => void tryPolicy(studio, device.id, { limitMb })}
       />
       <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-2">
