@@ -1,3 +1,4 @@
+import type { KVCacheKind } from '../../nn/kv-cache.ts';
 import type { LoadedParts, ModelLoadContext } from '../../runtime/loaded-models.ts';
 import { readQwen2Tokenizer } from '../../text/tokenizers/qwen2.ts';
 import type { VoicePrompts } from '../../voices/voice-prompts.ts';
@@ -85,12 +86,14 @@ async function loadStages(
   );
   const networks = { talker: talker.module, predictor: predictor.module };
   const text = reader.own(new TextTable(addon, table.handle.device, table.module));
+  const generator = (kvCache: KVCacheKind) =>
+    new FrameGenerator(addon, device, { ...networks, ids: talkerConfig, arena, kvCache });
   return new PassageStages({
     talker: talker.handle,
     predictor: predictor.handle,
     decoder: decoder.handle,
     embedder: reader.own(new PromptEmbedder(addon, device, { ...networks, text, arena })),
-    generator: new FrameGenerator(addon, device, { ...networks, ids: talkerConfig, arena }),
+    generators: { dynamic: generator('dynamic'), static: generator('static') },
     memory: new TalkerMemory(addon, device, networks),
     decoding: reader.own(new CodecDecoding({ addon, device, module: decoder.module, arena })),
     sampleRate: config.codec.output_sample_rate,

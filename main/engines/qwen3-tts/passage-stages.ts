@@ -1,5 +1,6 @@
 import { say } from '../../contract/said.ts';
 import type { ModelHandle } from '../../memory/model-handle.ts';
+import type { KVCacheKind } from '../../nn/kv-cache.ts';
 import type { Random } from '../../nn/random.ts';
 import type { AnnouncedStage } from '../../runtime/types.ts';
 import type { EngineContext } from '../engine.ts';
@@ -16,7 +17,8 @@ export interface PassageParts {
   predictor: ModelHandle;
   decoder: ModelHandle;
   embedder: PromptEmbedder;
-  generator: FrameGenerator;
+  /** By the kind of the talker's cache. */
+  generators: Record<KVCacheKind, FrameGenerator>;
   memory: TalkerMemory;
   decoding: CodecDecoding;
   /** Samples per second. */
@@ -61,10 +63,10 @@ export class PassageStages {
   }
 
   /** In running order, for plans made before the first runs. */
-  stages({ prompt, limit, before }: PassageSize): AnnouncedStage[] {
+  stages({ prompt, limit, before }: PassageSize, kind: KVCacheKind): AnnouncedStage[] {
     const { memory, decoding } = this.#parts;
     return [
-      { name: 'talker', handles: this.#talking, memory: memory.bytes(prompt, limit), passes: limit },
+      { name: 'talker', handles: this.#talking, memory: memory.bytes(prompt, limit, kind), passes: limit },
       {
         name: 'codec decoder',
         handles: [this.#parts.decoder],
@@ -76,7 +78,7 @@ export class PassageStages {
   async *speak(task: PassageTask, ctx: EngineContext): AsyncGenerator<PassagePiece, void, void> {
     const { before, limit, prompt } = task;
     const size = { prompt: prompt.rows.length, limit, before: before.length };
-    const [talker, decoder] = this.stages(size) as [AnnouncedStage, AnnouncedStage];
+    const [talker, decoder] = this.stages(size, ctx.kvCache) as [AnnouncedStage, AnnouncedStage];
     const drawn = new FrameStream(() => this.#draw(task, ctx));
     const decoded = new SampleStream(this.#parts.decoding, before.length);
     try {
@@ -84,7 +86,7 @@ export class PassageStages {
         stretch = nextStretch(stretch, [...talker.handles, ...decoder.handles]);
         wanted += stretch;
         // What the cache holds already is not taken a second time.
-        const held = drawn.open ? this.#parts.memory.heldBytes(size.prompt, drawn.frames.length, 'end') : 0;
+        const held = drawn.open ? this.#parts.memory.heldBytes(size.prompt, drawn.frames.length) : 0;
         const working = Math.max(0, talker.memory - held);
         await ctx.run(talker.name, talker.handles, () => drawn.drawTo(wanted), working, { passes: stretch });
         const frames = [...before, ...drawn.frames];
@@ -110,11 +112,16 @@ export class PassageStages {
   }
 
   async *#draw(task: PassageTask, ctx: EngineContext): AsyncGenerator<Int32Array, GenerationEnd> {
-    const { embedder, generator } = this.#parts;
+    const { embedder, generators } = this.#parts;
     const { signal } = ctx;
     const random = task.random.fork('frames');
     const prompt = await embedder.embed(task.prompt, signal);
-    return yield* generator.frames(prompt, { ...task.sampling, random, maxFrames: task.limit, signal });
+    return yield* generators[ctx.kvCache].frames(prompt, {
+      ...task.sampling,
+      random,
+      maxFrames: task.limit,
+      signal,
+    });
   }
 
   #seconds(frames: number): number {

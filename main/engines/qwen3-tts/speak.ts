@@ -45,7 +45,7 @@ export class Qwen3TtsEngine implements Engine {
     const { value: passage } = this.#passages(task).next();
     const voice = task.reference === null ? null : this.#parts.voices?.stage(task.reference);
     if (!passage) return voice?.memory ?? 0;
-    const sizes = this.#parts.stages.stages(this.#expectedSize(passage, task));
+    const sizes = this.#parts.stages.stages(this.#expectedSize(passage, task), 'dynamic');
     return Math.max(voice?.memory ?? 0, ...sizes.map(({ memory }) => memory));
   }
 
@@ -88,7 +88,7 @@ export class Qwen3TtsEngine implements Engine {
   async #voice(task: SpeakTask, first: Passage, ctx: EngineContext): Promise<PromptVoice> {
     const { reference, voice } = task;
     const { voices, stages } = this.#parts;
-    const toCome = stages.stages(this.#expectedSize(first, task));
+    const toCome = stages.stages(this.#expectedSize(first, task), ctx.kvCache);
     if (reference === null || voices === null) {
       ctx.announce(toCome);
       return voice === '' ? { kind: 'free' } : { kind: 'named', speaker: voice };

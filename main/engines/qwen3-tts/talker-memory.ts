@@ -21,27 +21,21 @@ export class TalkerMemory {
   readonly #device: Device;
   readonly #talker: Talker;
   readonly #predictor: CodePredictor;
-  readonly #kind: KVCacheKind;
   readonly #planned = new Map<string, Bytes>();
 
   constructor(
     addon: Addon,
     device: Device,
-    {
-      talker,
-      predictor,
-      kvCache = 'dynamic',
-    }: { talker: Talker; predictor: CodePredictor; kvCache?: KVCacheKind },
+    { talker, predictor }: { talker: Talker; predictor: CodePredictor },
   ) {
     this.#addon = addon;
     this.#device = device;
     this.#talker = talker;
     this.#predictor = predictor;
-    this.#kind = kvCache;
   }
 
   /** Bytes for a prompt of this many positions and this many frames after it. */
-  bytes(prompt: number, frames: number): number {
+  bytes(prompt: number, frames: number, kind: KVCacheKind): number {
     const keys = roundUp(prompt + frames);
     const passes = [
       this.#talkerPass(Math.min(prompt, longestPass), roundUp(prompt + 1)),
@@ -52,21 +46,31 @@ export class TalkerMemory {
     // One graph for each size of the cache, whose mask grows with it.
     const sizes = 1 + frames / block;
     const io = passes[0]!.ioBytes + sizes * passes[1]!.ioBytes + this.#frameBytes();
-    return scratch + io + this.heldBytes(prompt, frames, 'peak');
+    return scratch + io + this.#cacheBytes(prompt, frames, kind);
   }
 
-  /** Bytes of the caches alone: at the end, or while they grow to that. */
-  heldBytes(prompt: number, frames: number, when: 'end' | 'peak'): number {
+  /** Of which this much is held once so many frames are drawn: keys and values, and nothing while they grow. */
+  heldBytes(prompt: number, frames: number): number {
+    return (
+      this.#predictorBytes +
+      this.#positionBytes * this.#talker.config.num_hidden_layers * roundUp(prompt + frames)
+    );
+  }
+
+  #cacheBytes(prompt: number, frames: number, kind: KVCacheKind): number {
     const { num_hidden_layers: layers } = this.#talker.config;
-    const { kvHeads, headDim } = this.#talkerShape;
-    const position = 2 * kvHeads * headDim * 4;
-    const kind = this.#kind;
-    const predictor = this.#predictorShape;
-    const small = predictor.layers * 2 * predictor.kvHeads * predictor.headDim * 4 * block;
-    if (when === 'peak') {
-      return small + peakBytes(position, layers, prompt + frames, kind, { first: prompt + 1 });
-    }
-    return small + position * layers * roundUp(prompt + frames);
+    const talker = peakBytes(this.#positionBytes, layers, prompt + frames, kind, { first: prompt + 1 });
+    return this.#predictorBytes + talker;
+  }
+
+  /** Keys and values of one position of one of the talker's layers. */
+  get #positionBytes(): number {
+    return 2 * this.#talkerShape.kvHeads * this.#talkerShape.headDim * 4;
+  }
+
+  get #predictorBytes(): number {
+    const { layers, kvHeads, headDim } = this.#predictorShape;
+    return layers * 2 * kvHeads * headDim * 4 * block;
   }
 
   #talkerPass(count: number, keys: number): Bytes {
