@@ -208,7 +208,7 @@ describe('adding', () => {
       for (let n = 0; n < 5000; n++) writeFileSync(join(huge, `file-${n}`), '');
       const begin = performance.now();
       await expect(library.add(huge)).rejects.toMatchObject({ code: 'model_not_recognised' });
-      expect(performance.now() - begin).toBeLessThan(3000);
+      expect(performance.now() - begin).toBeLessThan(10_000);
       await expect(library.add('a\0b')).rejects.toMatchObject({ code: 'file_unreadable' });
       await expect(library.add('/dev/null')).rejects.toMatchObject({ code: 'file_unreadable' });
     },

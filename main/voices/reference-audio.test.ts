@@ -131,7 +131,7 @@ describe('a recording that cannot be used', () => {
     new DataView(sparse.buffer).setUint32(40, sparse.length - 44, true);
     const begin = performance.now();
     await expect(readReferenceAudio(sparse, limits)).rejects.toMatchObject({ code: 'reference_unusable' });
-    expect(performance.now() - begin).toBeLessThan(200);
+    expect(performance.now() - begin).toBeLessThan(1000);
   });
 });
 
@@ -176,10 +176,16 @@ it('its hash depends on samples, rate and words, and on nothing else', async () 
 it('a long recording leaves turns for other work', async () => {
   const bytes = wav([hum(60, 0.3, 140, 48_000), hum(60, 0.2, 90, 48_000)], { sampleRate: 48_000 });
   let turns = 0;
-  const counting = setInterval(() => turns++, 1);
+  let busy = true;
+  const count = () => {
+    turns++;
+    if (busy) setImmediate(count);
+  };
+  setImmediate(count);
   await referenceHash(await readReferenceAudio(bytes, { minimum: 1, maximum: 60 }), null);
-  clearInterval(counting);
-  expect(turns).toBeGreaterThan(50);
+  busy = false;
+  // One for each block of a third of a second.
+  expect(turns).toBeGreaterThan(170);
 });
 
 /** Ten clicks of one sample. */
