@@ -1,8 +1,26 @@
 /** Runs one benchmark of bench/: `npm run bench -- NAME [options]`; without a name, lists them. */
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { foreground, main, root } from './lib/run.mjs';
 import { ensureSetup } from './setup.mjs';
+
+/** Tiny models of the engines are made from fixtures beside their sources, which a bundle elsewhere would not find. */
+const sourceUrls = {
+  name: 'source-urls',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]main[\\/]engines[\\/].*\.ts$/ }, ({ path }) => {
+      const url = JSON.stringify(pathToFileURL(path).href);
+      const folder = JSON.stringify(dirname(path));
+      return {
+        contents: readFileSync(path, 'utf8')
+          .replaceAll('import.meta.url', url)
+          .replaceAll('import.meta.dirname', folder),
+        loader: 'ts',
+      };
+    });
+  },
+};
 
 main(async () => {
   const [name, ...rest] = process.argv.slice(2);
@@ -29,6 +47,7 @@ main(async () => {
     platform: 'node',
     target: 'node20',
     logLevel: 'warning',
+    plugins: [sourceUrls],
     banner: {
       js: "import { createRequire as __mizuotoRequire } from 'node:module'; const require = __mizuotoRequire(import.meta.url);",
     },
