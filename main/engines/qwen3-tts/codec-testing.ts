@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Checkpoint, Device, WeightStore } from '../../../native/addon.ts';
 import { loadWeights } from '../../nn/checkpoint.ts';
+import type { DTypePolicy } from '../../nn/dtypes.ts';
 import type { Module } from '../../nn/module.ts';
 import { addon } from '../../nn/testing/devices.ts';
 import { unitsOf } from '../../nn/testing/stack.ts';
@@ -22,19 +23,20 @@ export function openNumbers(): Promise<Checkpoint> {
 /** How much of a component is on the device; the rest streams. */
 export type Residency = 'resident' | 'half' | 'streamed';
 
-/** Binds a network to its weights, in float32; each of its memory units is one, however small. */
+/** Binds a network to its weights, in float32 unless said otherwise; each of its memory units is one, however small. */
 export async function place(
   module: Module,
   checkpoint: Checkpoint,
   device: Device,
   rename: (name: string) => string | null,
   residency: Residency = 'resident',
+  dtype: DTypePolicy = 'f32',
 ): Promise<WeightStore> {
   const units = module.memoryUnits() ?? [];
   const { store } = await loadWeights(addon, module, checkpoint, {
     component: 'codec',
     device,
-    dtype: 'f32',
+    dtype,
     rename,
     unitOf: unitsOf(units),
     unitModules: units,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device } from '../../../native/addon.ts';
 import { EcapaTdnn } from '../../nn/blocks/ecapa-tdnn.ts';
+import type { DTypePolicy } from '../../nn/dtypes.ts';
 import {
   absentVulkan,
   addon,
@@ -37,10 +38,11 @@ async function withEncoder<T>(
   device: Device,
   body: (encoding: SpeakerEncoding) => Promise<T>,
   residency?: Residency,
+  dtype?: DTypePolicy,
 ): Promise<T> {
   if (tinyConfig.model.tts_model_type !== 'base') throw new Error('tiny/base has a speaker encoder.');
   const module = new EcapaTdnn(tinyConfig.model.speaker_encoder_config);
-  const store = await place(module, checkpoint, device, speakerEncoderName, residency);
+  const store = await place(module, checkpoint, device, speakerEncoderName, residency, dtype);
   const encoding = new SpeakerEncoding({ addon, device, module });
   try {
     return await body(encoding);
@@ -67,6 +69,14 @@ describe('speaker encoder on CPU', () => {
     const expected = numbersOf(samples, 'vector');
     expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(0.1);
     expect(largestDifference(vector, expected)).toBeLessThan(1e-4);
+    await device.close();
+  });
+
+  it('is as exact on the bfloat16 weights of the checkpoint, which upstream widened here', async () => {
+    const device = await openTestDevice('CPU');
+    const wave = numbersOf(9001, 'wave');
+    const vector = await withEncoder(device, (encoding) => encoding.encode(wave), 'resident', 'keep');
+    expect(largestDifference(vector, numbersOf(9001, 'vector'))).toBeLessThan(1e-4);
     await device.close();
   });
 

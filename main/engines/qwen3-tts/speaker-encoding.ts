@@ -10,11 +10,6 @@ export interface SpeakerEncodingOptions {
   module: EcapaTdnn;
   /** Scratch memory shared with other graphs of the device. Default: its own. */
   arena?: Arena;
-  /**
-   * Multiply half-precision weights in float32 (the processor rounds activations otherwise). Costs scratch memory of
-   * one matrix. Default: true.
-   */
-  widenWeights?: boolean;
 }
 
 /** The speaker encoder's name for a tensor of the model's checkpoint; null: another component's. */
@@ -28,10 +23,11 @@ export class SpeakerEncoding {
   readonly #module: EcapaTdnn;
   readonly #graphs: GraphCache;
 
-  constructor({ addon, device, module, arena, widenWeights = true }: SpeakerEncodingOptions) {
+  constructor({ addon, device, module, arena }: SpeakerEncodingOptions) {
     this.#module = module;
-    // References differ in length, so that a graph is hardly used twice.
-    const options = { maxGraphs: 1, widenWeights };
+    // References differ in length, so that a graph is hardly used twice. Widened weights: parts of a matrix would be
+    // multiplied with activations rounded to bfloat16.
+    const options = { maxGraphs: 1, widenWeights: true };
     this.#graphs = new GraphCache(addon, device, arena === undefined ? options : { ...options, arena });
   }
 
