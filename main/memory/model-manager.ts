@@ -1,6 +1,7 @@
 import type { CancelToken, Device } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
 import type { Calibration } from './calibration.ts';
+import { checkWeights } from './check-weights.ts';
 import { type ActiveStage, DeviceBook } from './device-book.ts';
 import { carryOut, planLine } from './executor.ts';
 import { PinBudget } from './host-memory.ts';
@@ -75,8 +76,6 @@ interface Placed {
   measurement: StageMeasurement;
 }
 
-/** A driver may round what a unit takes otherwise than its size was computed; no weight is this small. */
-const maxPadding = 1024;
 /** Plans are made anew, with fresh numbers, when a device refuses what its driver said was free. */
 const maxReplans = 2;
 
@@ -177,16 +176,7 @@ export class ModelManager {
   verify(): void {
     for (const handle of this.#handles.values()) handle.verify();
     for (const book of this.#books.values()) {
-      const own = [...this.#handles.values()].filter(({ device }) => device === book.device);
-      const moving = [...own, ...this.#freed].some((one) => one.moving || one.disposed);
-      if (book.device.isHost || moving) continue;
-      const known = own.reduce((bytes, handle) => bytes + handle.loadedBytes, 0);
-      const { weights } = book.device.memory().held;
-      const parts = own.reduce((count, handle) => count + handle.placementOrder.length + 1, 0);
-      if (Math.abs(known - weights) <= parts * maxPadding) continue;
-      throw new Error(
-        `${book.id} holds ${weights} bytes of weights, and its components know of ${known} (${own.map(({ id, loadedBytes }) => `${id} ${loadedBytes}`).join(', ')}).`,
-      );
+      if (!book.device.isHost) checkWeights(book, this.#handles.values(), this.#freed);
     }
   }
 
