@@ -12,14 +12,24 @@ export function slugOf(name: string, fallback: string): string {
     .toLowerCase()
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{N}.]+/gu, '-')
-    .replace(/^\p{M}+/u, '')
-    .replace(/\.{2,}/g, '.');
+    .replace(/\.{2,}/g, '.')
+    // A mark without its letter is none.
+    .replace(/^[-.\p{M}]+/u, '');
+  const short = cut(plain);
+  if (short === '') return fallback;
+  return isReserved(short) ? cut(`${fallback}-${short}`) : short;
+}
+
+function isReserved(name: string): boolean {
+  return reserved.test(name.split('.', 1)[0]!);
+}
+
+/** No half character, and nothing at the end that Windows drops. */
+function cut(name: string): string {
   let short = '';
-  for (const letter of plain) {
+  for (const letter of name) {
     if (short.length + letter.length > maxLength) break;
     short += letter;
   }
-  const trimmed = short.replace(/^[-.]+|[-.]+$/g, '');
-  if (!/[\p{L}\p{N}]/u.test(trimmed)) return fallback;
-  return reserved.test(trimmed.split('.', 1)[0]!) ? `${fallback}-${trimmed}` : trimmed;
+  return short.replace(/[-.]+$/, '');
 }
