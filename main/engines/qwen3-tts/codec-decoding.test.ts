@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device } from '../../../native/addon.ts';
+import { randomWeights } from '../../nn/random-weights.ts';
 import {
   absentVulkan,
   addon,
@@ -9,10 +10,12 @@ import {
   vulkanRequired,
 } from '../../nn/testing/devices.ts';
 import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
+import { unitsOf } from '../../nn/testing/stack.ts';
 import { CodecDecoder, codecDecoderName } from './codec-decoder.ts';
 import { CodecDecoding } from './codec-decoding.ts';
 import { codecTensors } from './codec-tensors.ts';
-import { openNumbers, openTiny, place, type Residency, tinyConfig } from './codec-testing.ts';
+import { openNumbers, openTiny, place, placeUnits, type Residency, tinyConfig } from './codec-testing.ts';
+import type { CodecDecoderConfig } from './config.ts';
 
 let checkpoint: Checkpoint;
 let numbers: Checkpoint;
@@ -172,6 +175,51 @@ describe('codec decoder with little memory', () => {
       });
       expect(device.memory().peakWorkingBytes).toBeGreaterThan(0);
     }
+    await device.close();
+  });
+});
+
+describe('codec decoder with a block too large to move whole', () => {
+  /** One block of 42 MB, whose parts are units of their own, over signals that it takes in several pieces. */
+  const config: CodecDecoderConfig = {
+    ...tinyConfig.codec.decoder_config,
+    decoder_dim: 1024,
+    upsampling_ratios: [2],
+    upsample_rates: [5],
+  };
+  const frames = 14;
+  const codes = Int32Array.from({ length: frames * config.num_quantizers }, (_, index) => (index * 37) % 64);
+
+  async function decode(device: Device, steady: number, residency: Residency): Promise<Float32Array> {
+    const module = new CodecDecoder(config);
+    const units = module.memoryUnits();
+    expect(units.length).toBeGreaterThan(7);
+    const store = randomWeights(addon, module, {
+      component: 'codec',
+      seed: 9,
+      unitOf: unitsOf(units),
+      unitModules: units,
+    });
+    await placeUnits(store, device, residency);
+    const decoding = new CodecDecoding({ addon, device, module, chunks: { first: [], steady } });
+    const samples = await decoding.decode(codes);
+    await decoding.dispose();
+    await store.dispose();
+    return samples;
+  }
+
+  it('decodes the same in one chunk of several pieces and frame by frame; streams it to the bit', async () => {
+    const plain = await openTestDevice('CPU');
+    const whole = await decode(plain, frames, 'resident');
+    expect(Math.max(...whole.map(Math.abs))).toBeGreaterThan(0.05);
+    const single = await decode(plain, 1, 'resident');
+    expect(largestDifference(single, whole)).toBeLessThan(1e-5);
+    await plain.close();
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 256 * 2 ** 20 });
+    expect(await decode(device, frames, 'streamed')).toEqual(whole);
+    // Each unit once: pieces do not fetch their weights again.
+    const { copies } = device.streamerStats();
+    expect(copies).toBeLessThan(16);
     await device.close();
   });
 });

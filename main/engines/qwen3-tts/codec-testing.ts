@@ -41,6 +41,12 @@ export async function place(
     unitOf: unitsOf(units),
     unitModules: units,
   });
+  await placeUnits(store, device, residency);
+  return store;
+}
+
+/** Binds a store, and puts on the device what is to be there. */
+export async function placeUnits(store: WeightStore, device: Device, residency: Residency): Promise<void> {
   store.bind(device);
   await store.place(-1);
   const bytes = Array.from({ length: store.unitCount }, (_, unit) => store.unitBytes(unit));
@@ -50,5 +56,4 @@ export async function place(
   for (let unit = 0; unit < store.unitCount; unit += 1) {
     if (residency === 'resident' || (residency === 'half' && unit % 2 === 0)) await store.place(unit);
   }
-  return store;
 }
