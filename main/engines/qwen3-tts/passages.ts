@@ -21,14 +21,15 @@ const longestSentence = 2000;
  * @throws StudioError `text_not_speakable` where nothing in the text has a sound
  */
 export function* passages(
-  text: string,
+  untrimmed: string,
   count: (text: string) => number,
   limit = longestPassage,
 ): Generator<Passage> {
+  const text = untrimmed.trim();
   if (!hasSound(text)) throw nothingToSay();
   const short = limit === Number.POSITIVE_INFINITY || (text.length <= 8 * limit && count(text) <= limit);
   if (short) {
-    yield { text: text.trim(), progress: { from: 0, to: 1 } };
+    yield { text, progress: { from: 0, to: 1 } };
     return;
   }
   let from = 0;

@@ -54,7 +54,8 @@ export class VoicePreparer {
     return {
       name: 'voice prompt',
       handles: listeners.map(({ handle }) => handle),
-      memory: Math.max(...listeners.map((listener) => listener.workingBytes(samples))),
+      // One after the other, but the first one's graph stays.
+      memory: listeners.reduce((sum, listener) => sum + listener.workingBytes(samples), 0),
     };
   }
 

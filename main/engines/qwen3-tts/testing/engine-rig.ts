@@ -41,7 +41,7 @@ export class EngineRig {
     task: Partial<SpeakTask>,
     watch: (chunk: AudioChunk, ctx: RequestContext) => void | Promise<void> = () => {},
     signal: AbortSignal = new AbortController().signal,
-  ): Promise<{ samples: Float32Array; chunks: AudioChunk[]; ctx: RequestContext }> {
+  ): Promise<{ samples: Float32Array; chunks: AudioChunk[]; ctx: RequestContext; progress: number[] }> {
     const { kind, runtime, settings } = this;
     const { dtype, voicePrompts = noVoicePrompts } = this.options;
     const book = await runtime.deviceFor(settings);
@@ -55,13 +55,15 @@ export class EngineRig {
     };
     const lease = await runtime.acquire(source, book, signal);
     try {
-      const ctx = runtime.startRequest({ id: 'test', book, settings, signal });
+      const progress: number[] = [];
+      const onProgress = ({ fraction }: { fraction: number }) => progress.push(fraction);
+      const ctx = runtime.startRequest({ id: 'test', book, settings, signal, onProgress });
       const chunks: AudioChunk[] = [];
       for await (const chunk of lease.value.speak(taskOf(model.id, task), ctx)) {
         chunks.push(chunk);
         await watch(chunk, ctx);
       }
-      return { samples: joined(chunks), chunks, ctx };
+      return { samples: joined(chunks), chunks, ctx, progress };
     } finally {
       lease.release();
     }
