@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Device } from '../../native/addon.ts';
-import { type DrawOptions, drawToken, drawTokenOnHost } from './draw.ts';
+import type { Addon, Device, GraphRecorder } from '../../native/addon.ts';
+import { type DrawOptions, drawsOn, drawToken, drawTokenOnHost } from './draw.ts';
 import { GraphBuilder } from './graph.ts';
 import { Random } from './random.ts';
 import {
@@ -61,10 +61,12 @@ describe.each(['CPU', 'Vulkan'] as const)('drawing within a graph on %s', (name)
     { temperature: 0.37, top_k: 3 },
     { temperature: 1, top_k: 1 },
     { temperature: 1.7 },
+    { temperature: 0.9, top_k: 1500 },
     { temperature: 0.9, top_k: 5000 },
     { do_sample: false },
   ])("draws the host's tokens with %o", async (options) => {
     const draws = random(name === 'CPU' ? 200 : 20, 2048);
+    expect(drawsOn(addon, device, 2048, options)).toBe(true);
     const expected = draws.map(({ logits, noise }) => drawTokenOnHost(logits, noise, options));
     expect(await graphDraws(draws, options)).toEqual(expected);
     if (options.top_k !== 1) expect(new Set(expected).size).toBeGreaterThan(10);
@@ -83,6 +85,20 @@ describe.each(['CPU', 'Vulkan'] as const)('drawing within a graph on %s', (name)
 });
 
 describe('drawing by noise', () => {
+  it('says where a device cannot', () => {
+    const refusing = (code: string): Addon => {
+      const plan = () => {
+        throw Object.assign(new Error('refused'), { code });
+      };
+      const get = (recorder: GraphRecorder, key: keyof GraphRecorder) =>
+        key === 'plan' ? plan : recorder[key].bind(recorder);
+      return { ...addon, createRecorder: () => new Proxy(addon.createRecorder(), { get }) as GraphRecorder };
+    };
+    const device = {} as Device;
+    expect(drawsOn(refusing('UnsupportedOp'), device, 64, { top_k: 3 })).toBe(false);
+    expect(() => drawsOn(refusing('Disposed'), device, 64, { top_k: 3 })).toThrow('refused');
+  });
+
   it('follows the softmax of the tokens that are in', () => {
     const numbers = new Random(9);
     const weights = [0.5, 0.25, 0.15, 0.07, 0.03];

@@ -1,4 +1,5 @@
-import type { GraphBuilder } from './graph.ts';
+import type { Addon, Device } from '../../native/addon.ts';
+import { GraphBuilder } from './graph.ts';
 import type { SamplingOptions } from './sampling.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -43,6 +44,21 @@ export function drawToken(
   // 1 where below the smallest that is kept.
   const below = scores.sub(smallest.reshape(1, 1)).neg().unary('step');
   return firstLargest(g, noisy.add(below.affine(out, 0)));
+}
+
+/** Whether a device draws within a graph: some find the k largest of short rows only. */
+export function drawsOn(addon: Addon, device: Device, tokens: number, options: DrawOptions): boolean {
+  const g = new GraphBuilder(addon);
+  const row = (name: string): Tensor => g.input(name, 'f32', [1, tokens]);
+  const noise = options.do_sample === false ? null : row('noise');
+  g.output('token', drawToken(g, row('logits'), noise, options));
+  try {
+    g.plan(device);
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'UnsupportedOp') return false;
+    throw error;
+  }
 }
 
 /** `drawToken` on the host: the same token, to the bit. */

@@ -208,6 +208,27 @@ describe('drawing', () => {
   });
 });
 
+it('takes a long prompt in stretches: the first code is that of the whole at once', async () => {
+  const { entry, rig } = named('transcript, whole');
+  const embedded = await rig.embedder.embed(entry.prompt);
+  const rows = repeat(embedded.rows, 20);
+  const prompt = { ...embedded, rows, positions: 20 * embedded.positions };
+  expect(prompt.positions).toBeGreaterThan(2 * 256);
+  const { talker, predictor } = rig;
+  const passes = await GenerationPasses.create(addon, device, {
+    talker,
+    predictor,
+    capacity: prompt.positions,
+  });
+  const logits = await passes.prefill(rows);
+  await passes.dispose();
+  const options = { sampling: { do_sample: false }, predictor: { do_sample: false }, random: new Random(1) };
+  for await (const frame of rig.generator().frames(prompt, { ...options, maxFrames: 1 })) {
+    const codes = logits.subarray(0, 64);
+    expect(frame[0]).toBe(codes.indexOf(Math.max(...codes)));
+  }
+});
+
 describe('caches', () => {
   it.each(['dynamic', 'static'] as const)('grow while speaking (%s)', async (kvCache) => {
     const { entry, rig } = named('speaker vector');

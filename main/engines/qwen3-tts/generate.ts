@@ -1,5 +1,5 @@
 import type { Addon, Arena, CancelToken, Device } from '../../../native/addon.ts';
-import { drawTokenOnHost } from '../../nn/draw.ts';
+import { drawsOn, drawTokenOnHost } from '../../nn/draw.ts';
 import type { KVCacheKind } from '../../nn/kv-cache.ts';
 import { fuseWhereSupported } from '../../nn/layers/attention.ts';
 import type { Random } from '../../nn/random.ts';
@@ -28,7 +28,7 @@ export interface GenerateOptions {
   signal?: CancelToken;
   /**
    * Graphs for each frame: `one` for codes and talker, `two`, or `many`: one for each code, which is drawn here. The
-   * frames are the same. Default: `two`; `many` where `top_p` is below 1, which graphs do not draw.
+   * frames are the same. Default: `two`; `many` where `top_p` is below 1 or the device cannot draw.
    */
   graphs?: 'one' | 'two' | 'many';
 }
@@ -94,7 +94,7 @@ export class FrameGenerator {
     options: GenerateOptions,
   ): AsyncGenerator<Int32Array, GenerationEnd> {
     const { signal, maxFrames } = options;
-    const graphs = (options.predictor.top_p ?? 1) < 1 ? 'many' : (options.graphs ?? 'two');
+    const graphs = this.#drawsInGraph(options.predictor) ? (options.graphs ?? 'two') : 'many';
     const noise = new FrameNoise(options, this.#parts.predictor);
     const history: number[] = [];
     let logits = await this.#prefill(passes, prompt, signal);
@@ -120,6 +120,11 @@ export class FrameGenerator {
       if (frame + 1 < maxFrames) logits = await passes.step(text, signal);
     }
     return 'limit';
+  }
+
+  #drawsInGraph(options: PredictorSampling): boolean {
+    const { vocab_size: codes } = this.#parts.predictor.config;
+    return (options.top_p ?? 1) >= 1 && drawsOn(this.#addon, this.#device, codes, options);
   }
 
   async #prefill(
