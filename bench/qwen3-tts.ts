@@ -200,7 +200,10 @@ function ours(folder: string): Contender {
   ];
   return {
     name: 'mizuoto',
-    run: async () => JSON.parse((await measure(process.execPath, args)).stdout) as Record<string, number>,
+    run: async () => {
+      const { stdout, peakMib } = await measure(process.execPath, args);
+      return { ...(JSON.parse(stdout) as Record<string, number>), 'peak RSS MiB': peakMib };
+    },
   };
 }
 
@@ -226,7 +229,8 @@ function torch(folder: string, python: string, dtype: string): Contender {
     name: `PyTorch ${dtype}`,
     run: async () => {
       const request = JSON.stringify({ checkpoint: folder, threads, frames, prompt: positions, dtype });
-      const result = JSON.parse((await measure(python, [script], request)).stdout) as TorchResult;
+      const { stdout, peakMib } = await measure(python, [script], request);
+      const result = JSON.parse(stdout) as TorchResult;
       return {
         'load seconds': result.load_seconds,
         'prompt seconds': result.prompt_seconds,
@@ -234,6 +238,7 @@ function torch(folder: string, python: string, dtype: string): Contender {
         'seconds per frame': result.frame_seconds,
         'predictor share': result.predictor_seconds / result.frame_seconds,
         'peak anonymous MiB': result.peak_anon_mib,
+        'peak RSS MiB': peakMib,
       };
     },
   };
@@ -257,7 +262,7 @@ function qwentts(folder: string): Contender {
       ];
       const args = ['-c', 'exec "$@" 2>&1', 'sh', join(folder, 'qwen-tts')];
       const text = 'The quick brown fox jumps over the lazy dog.';
-      const { stdout } = await measure('sh', [...args, ...models, ...limits], text);
+      const { stdout, peakMib } = await measure('sh', [...args, ...models, ...limits], text);
       const figure = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? Number.NaN);
       const predictor = figure(/CodePredictor .*\(([\d.]+) ms\/frame/) / 1000;
       const frame = figure(/Total .* ([\d.]+) ms\/frame AR/) / 1000;
@@ -265,6 +270,7 @@ function qwentts(folder: string): Contender {
         'frames per second': 1 / frame,
         'seconds per frame': frame,
         'predictor share': predictor / frame,
+        'peak RSS MiB': peakMib,
       };
     },
   };
