@@ -7,12 +7,8 @@
 /** Weights taken at once: half of them are the low halves of words. */
 constexpr size_t kBf16Block = 2 * kLanes;
 
-/**
- * Sums at once, so that none waits for its own last addition: as many for one column as for several, so that
- * a column's result does not depend on its neighbours.
- */
-constexpr size_t kSums = 2;
-/** Columns at once: as many as leave their sums in registers. */
+/** Rows and columns at once: as many as leave their sums in registers. */
+constexpr size_t kRows = 2;
 constexpr size_t kColumns = kLanes == 16 ? 4 : 2;
 
 /** Of each block the values at even places, then those at odd ones; the last block ends with zeros. */
@@ -31,68 +27,80 @@ void bf16Prepare(const float* MIZUOTO_RESTRICT x, float* MIZUOTO_RESTRICT prepar
     }
 }
 
-/** One row of weights with `columns` prepared columns, `stride` apart; sums go to `y`, `yStride` apart. */
-template <size_t columns>
-inline void bf16Row(const unsigned short* weights, const float* MIZUOTO_RESTRICT x, size_t stride,
-                    size_t width, float* y, size_t yStride) {
-    Floats even[kSums][columns] = {};
-    Floats odd[kSums][columns] = {};
-    const auto add = [&](size_t sum, const Words& words, const float* values) {
-        const Floats low = asFloats(words << 16);
-        const Floats high = asFloats(words & 0xffff0000u);
+/**
+ * `rows` rows of weights with `columns` prepared columns, `stride` apart; sums go to `y`, `yStride` apart. A
+ * sum is made in the same order however many there are at once, so that a column's result does not depend on
+ * its neighbours.
+ */
+template <size_t rows, size_t columns>
+inline void bf16Tile(const unsigned short* weights, size_t rowStride, const float* MIZUOTO_RESTRICT x,
+                     size_t stride, size_t width, float* y, size_t yStride) {
+    Floats even[rows][columns] = {};
+    Floats odd[rows][columns] = {};
+    const auto add = [&](const unsigned short* block, size_t blockStride, const float* values) {
+        Floats low[rows];
+        Floats high[rows];
+        for (size_t r = 0; r < rows; ++r) {
+            const Words words = loadWords(block + r * blockStride);
+            low[r] = asFloats(words << 16);
+            high[r] = asFloats(words & 0xffff0000u);
+        }
         for (size_t c = 0; c < columns; ++c) {
-            even[sum][c] += low * loadFloats(values + c * stride);
-            odd[sum][c] += high * loadFloats(values + c * stride + kLanes);
+            const Floats first = loadFloats(values + c * stride);
+            const Floats second = loadFloats(values + c * stride + kLanes);
+            for (size_t r = 0; r < rows; ++r) {
+                even[r][c] += low[r] * first;
+                odd[r][c] += high[r] * second;
+            }
         }
     };
     size_t at = 0;
-    for (; at + kSums * kBf16Block <= width; at += kSums * kBf16Block) {
-        for (size_t sum = 0; sum < kSums; ++sum) {
-            const unsigned short* block = weights + at + sum * kBf16Block;
-            // The next row, while this one is summed up.
-            MIZUOTO_PREFETCH(block + width);
-            add(sum, loadWords(block), x + at + sum * kBf16Block);
-        }
+    for (; at + kBf16Block <= width; at += kBf16Block) {
+        // The rows to come, while these are summed up.
+        for (size_t r = 0; r < rows; ++r) MIZUOTO_PREFETCH(weights + at + (rows + r) * rowStride);
+        add(weights + at, rowStride, x + at);
     }
-    for (; at + kBf16Block <= width; at += kBf16Block) add(0, loadWords(weights + at), x + at);
     if (at < width) {
-        unsigned short last[kBf16Block] = {};
-        std::memcpy(last, weights + at, (width - at) * sizeof(unsigned short));
-        add(0, loadWords(last), x + at);
+        unsigned short last[rows][kBf16Block] = {};
+        for (size_t r = 0; r < rows; ++r)
+            std::memcpy(last[r], weights + r * rowStride + at, (width - at) * sizeof(unsigned short));
+        add(last[0], kBf16Block, x + at);
     }
     for (size_t c = 0; c < columns; ++c) {
-        for (size_t sum = 0; sum < kSums; ++sum) even[sum][c] += odd[sum][c];
-        for (size_t sum = 1; sum < kSums; ++sum) even[0][c] += even[sum][c];
-        y[c * yStride] = sumOf(even[0][c]);
+        for (size_t r = 0; r < rows; ++r) {
+            even[r][c] += odd[r][c];
+            y[c * yStride + r] = sumOf(even[r][c]);
+        }
     }
 }
 
 template <size_t columns>
 inline void bf16Columns(const unsigned short* weights, size_t rows, size_t rowStride, const float* x,
                         size_t stride, size_t width, float* y, size_t yStride) {
-    for (size_t r = 0; r < rows; ++r)
-        bf16Row<columns>(weights + r * rowStride, x, stride, width, y + r, yStride);
+    // Rows are read once for one column: there is nothing to share.
+    constexpr size_t together = columns == 1 ? 1 : kRows;
+    size_t r = 0;
+    for (; r + together <= rows; r += together)
+        bf16Tile<together, columns>(weights + r * rowStride, rowStride, x, stride, width, y + r, yStride);
+    for (; r < rows; ++r)
+        bf16Tile<1, columns>(weights + r * rowStride, rowStride, x, stride, width, y + r, yStride);
 }
 
 /** Rows that stay in a near cache while all columns pass. */
-constexpr size_t kRows = 32;
+constexpr size_t kNearRows = 32;
 
 void bf16Product(const unsigned short* weights, size_t rows, size_t rowStride, const float* x, size_t stride,
                  size_t columns, size_t width, float* y, size_t yStride) {
-    for (size_t r = 0; r < rows; r += kRows) {
-        const size_t count = rows - r < kRows ? rows - r : kRows;
+    for (size_t r = 0; r < rows; r += kNearRows) {
+        const size_t count = rows - r < kNearRows ? rows - r : kNearRows;
         const unsigned short* block = weights + r * rowStride;
-        size_t c = 0;
-        for (; c + kColumns <= columns; c += kColumns)
-            bf16Columns<kColumns>(block, count, rowStride, x + c * stride, stride, width, y + c * yStride + r,
+        const auto pass = [&]<size_t together>(size_t c) {
+            bf16Columns<together>(block, count, rowStride, x + c * stride, stride, width, y + c * yStride + r,
                                   yStride);
-        if (c + 2 <= columns) {
-            bf16Columns<2>(block, count, rowStride, x + c * stride, stride, width, y + c * yStride + r,
-                           yStride);
-            c += 2;
-        }
-        if (c < columns)
-            bf16Columns<1>(block, count, rowStride, x + c * stride, stride, width, y + c * yStride + r,
-                           yStride);
+        };
+        size_t c = 0;
+        for (; c + kColumns <= columns; c += kColumns) pass.template operator()<kColumns>(c);
+        for (; c + 2 <= columns; c += 2) pass.template operator()<2>(c);
+        if (c < columns) pass.template operator()<1>(c);
     }
 }
