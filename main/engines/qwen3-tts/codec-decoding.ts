@@ -112,6 +112,11 @@ export class CodecDecoding {
     return new DecodeStream(this.quantizers, this.#module.config.codebook_size, this.#chunks, run, release);
   }
 
+  /** Bytes of what is kept between signals. */
+  get keptBytes(): number {
+    return this.#idle.reduce((sum, { state }) => sum + state.bytes, this.#graphs.ioBytes);
+  }
+
   /** Gives back what is kept between signals: graphs, and the states that no stream uses. */
   trim(): void {
     for (const { id, state } of this.#idle) {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Addon, Checkpoint } from '../../../native/addon.ts';
 import { StudioError } from '../../contract/errors.ts';
+import type { DeviceCache } from '../../memory/device-book.ts';
 import { type ComponentOptions, loadComponent } from '../../memory/load-component.ts';
 import type { ModelHandle } from '../../memory/model-handle.ts';
 import { ModelFolder } from '../../models/model-folder.ts';
@@ -32,6 +33,7 @@ export interface Component<M extends Module> {
  */
 export class ModelReader {
   readonly handles: ModelHandle[] = [];
+  readonly caches: DeviceCache[] = [];
   readonly #options: ReadingOptions;
   readonly #context: ModelLoadContext;
   readonly #owned: (() => unknown)[] = [];
@@ -69,6 +71,11 @@ export class ModelReader {
   own<T extends { dispose(): unknown }>(part: T): T {
     this.#owned.push(() => part.dispose());
     return part;
+  }
+
+  /** Something on the device that is kept from request to request and can be made again. */
+  keep(cache: DeviceCache): void {
+    this.caches.push(cache);
   }
 
   /** Everything but the handles, last first. */

@@ -101,6 +101,11 @@ export class PromptEmbedder {
     return { positions: prompt.rows.length, rows, trailing, pad: texts.get(prompt.pad)!.slice() };
   }
 
+  /** Graphs that are kept from prompt to prompt: they can be made again. */
+  get kept(): GraphCache {
+    return this.#graphs;
+  }
+
   dispose(): Promise<void> {
     return this.#graphs.dispose();
   }

@@ -31,6 +31,7 @@ export async function loadVoicePreparer(
     rename: codecEncoderName,
   });
   const speaking = reader.own(new SpeakerEncoding({ addon, device, module: speaker.module, arena }));
+  reader.keep(speaking.kept);
   const encoding = reader.own(new CodecEncoding({ addon, device, module: encoder.module, arena }));
   return new VoicePreparer({
     sampleRate: codec.input_sample_rate,

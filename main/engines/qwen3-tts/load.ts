@@ -40,7 +40,8 @@ export async function loadQwen3Tts(
     const stages = await loadStages(config, reader, options, context);
     const voices = await loadVoicePreparer(config, reader, options, context);
     const value = new Qwen3TtsEngine({ config, tokenizer, stages, voices, dispose: () => reader.giveBack() });
-    return { value, handles: reader.handles, unload: () => value.unload() };
+    const { handles, caches } = reader;
+    return { value, handles, caches, unload: () => value.unload() };
   } catch (error) {
     await reader.giveBack();
     for (const handle of reader.handles) await handle.dispose();
@@ -88,14 +89,23 @@ async function loadStages(
   const text = reader.own(new TextTable(addon, table.handle.device, table.module));
   const generator = (kvCache: KVCacheKind) =>
     new FrameGenerator(addon, device, { ...networks, ids: talkerConfig, arena, kvCache });
+  const embedder = reader.own(new PromptEmbedder(addon, device, { ...networks, text, arena }));
+  const decoding = reader.own(new CodecDecoding({ addon, device, module: decoder.module, arena }));
+  reader.keep(embedder.kept);
+  reader.keep({
+    get ioBytes() {
+      return decoding.keptBytes;
+    },
+    drop: () => decoding.trim(),
+  });
   return new PassageStages({
     talker: talker.handle,
     predictor: predictor.handle,
     decoder: decoder.handle,
-    embedder: reader.own(new PromptEmbedder(addon, device, { ...networks, text, arena })),
+    embedder,
     generators: { dynamic: generator('dynamic'), static: generator('static') },
     memory: new TalkerMemory(addon, device, networks),
-    decoding: reader.own(new CodecDecoding({ addon, device, module: decoder.module, arena })),
+    decoding,
     sampleRate: config.codec.output_sample_rate,
   });
 }

@@ -57,6 +57,11 @@ export class SpeakerEncoding {
     );
   }
 
+  /** The graph that is kept: it can be made again. */
+  get kept(): GraphCache {
+    return this.#graphs;
+  }
+
   dispose(): Promise<void> {
     return this.#graphs.dispose();
   }
