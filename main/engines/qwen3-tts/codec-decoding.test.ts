@@ -213,7 +213,8 @@ describe('codec decoder with a block too large to move whole', () => {
     const whole = await decode(plain, frames, 'resident');
     expect(Math.max(...whole.map(Math.abs))).toBeGreaterThan(0.05);
     const single = await decode(plain, 1, 'resident');
-    expect(largestDifference(single, whole)).toBeLessThan(1e-5);
+    // Sums over 3584 products, in another order.
+    expect(largestDifference(single, whole)).toBeLessThan(5e-5);
     await plain.close();
     const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 256 * 2 ** 20 });
     expect(await decode(device, frames, 'streamed')).toEqual(whole);
