@@ -336,6 +336,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '参考音频太长:有 {seconds} 秒,最多 {maximum} 秒。请截取其中一段。',
     '参考音频没有可听的声音(最响 {level_db} dBFS)。请换一段录音。',
     '参考音频削波严重({share}% 的采样达到满幅)。请降低音量重新录制。',
+    '参考文本不可能是这段音频说的话:{seconds} 秒里有 {characters} 个字符。请逐字写下音频中的话,或不提供参考文本。',
     '这个文件不能用作参考音频。请换一个 WAV 文件。',
   ],
   file_not_found: '文件“{path}”不存在,请检查文件名。',

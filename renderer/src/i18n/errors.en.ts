@@ -125,6 +125,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
       'It lasts {{seconds}}; at most {{maximum}} s can be used.',
       'Nothing can be heard in it: its loudest sample is at {{level_db}} dBFS.',
       'It is clipped: {{share}} of its samples are at full scale.',
+      'Its transcript has {{characters}} characters, more than anybody says in {{seconds}}.',
       'The recording does not hold usable speech.',
     ],
     fix: 'Choose another recording.',

@@ -103,6 +103,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
       '它有 {{seconds}}，最多可用 {{maximum}} 秒。',
       '其中听不到声音：最响处为 {{level_db}} dBFS。',
       '它有削波：{{share}} 的采样达到满幅。',
+      '参考文本有 {{characters}} 个字符，{{seconds}}里说不完。',
       '录音中没有可用的语音。',
     ],
     fix: '请换一段录音。',
