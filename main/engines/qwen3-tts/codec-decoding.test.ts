@@ -128,6 +128,23 @@ describe('codec decoder on CPU', () => {
     });
   });
 
+  it('stops when it is cancelled, and decodes the next signal as if nothing had been', async () => {
+    await withDecoder(device, async (decoding) => {
+      const signal = addon.createCancelToken();
+      const stream = await decoding.start();
+      await stream.push(codesOf(40).subarray(0, 5 * decoding.quantizers), signal);
+      signal.cancel();
+      await expect(stream.push(codesOf(40).subarray(20), signal)).rejects.toMatchObject({
+        code: 'Cancelled',
+      });
+      stream.close();
+      const samples = await decoding.decode(codesOf(7));
+      expect(largestDifference(samples, fixture(numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
+      decoding.trim();
+      expect(await decoding.decode(codesOf(7))).toEqual(samples);
+    });
+  });
+
   it('refuses codes that no codebook has, and half frames', async () => {
     await withDecoder(device, async (decoding) => {
       const width = decoding.quantizers;

@@ -90,6 +90,15 @@ describe('codec encoder on CPU', () => {
     });
   });
 
+  it('stops when it is cancelled, and leaves nothing behind', async () => {
+    await withEncoder(device, async (encoding) => {
+      const signal = addon.createCancelToken();
+      signal.cancel();
+      await expect(encoding.encode(waveOf(2400), signal)).rejects.toMatchObject({ code: 'Cancelled' });
+      expect(await encoding.encode(waveOf(55))).toEqual(codesOf(55));
+    });
+  });
+
   it('refuses silence of no length', async () => {
     await withEncoder(device, async (encoding) => {
       await expect(encoding.encode(new Float32Array(0))).rejects.toThrow('no samples');
