@@ -1,8 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Settings } from '../../contract/settings.ts';
-import type { PromptArrays, PromptKey, VoicePrompts } from '../../voices/voice-prompts.ts';
+import { defaultSettings, type Settings } from '../../contract/settings.ts';
+import { addon } from '../../nn/testing/devices.ts';
+import { RuntimeService } from '../../runtime/runtime-service.ts';
+import {
+  noVoicePrompts,
+  type PromptArrays,
+  type PromptKey,
+  type VoicePrompts,
+} from '../../voices/voice-prompts.ts';
 import type { Reference } from '../engine.ts';
 import { artificialReference } from '../plain-task.ts';
+import { qwen3TtsEngine } from './index.ts';
 import { EngineRig, greedy, type RigOptions, type TinyKind } from './testing/engine-rig.ts';
 
 const open: EngineRig[] = [];
@@ -85,6 +96,17 @@ describe('speech', () => {
   });
 });
 
+it('speaks for two at once what it speaks for each alone', async () => {
+  const rig = await rigOf('custom_voice');
+  const tasks = [
+    { text: 'hello there.', voice: 'ryan', seed: 5 },
+    { text: '你好', voice: 'eric', seed: 6 },
+  ];
+  const alone = [await rig.speak(tasks[0]!), await rig.speak(tasks[1]!)];
+  const together = await Promise.all(tasks.map((task) => rig.speak(task)));
+  expect(together.map(({ samples }) => samples)).toEqual(alone.map(({ samples }) => samples));
+});
+
 describe('a cloned voice', () => {
   it('is prepared once: the second time no encoder is placed, and the samples are the same', async () => {
     const voicePrompts = memory();
@@ -146,6 +168,34 @@ describe('a cloned voice', () => {
 });
 
 describe('memory', () => {
+  it('keeps the code predictor, which runs once a code, on the device before the talker', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'qwen3-tts-'));
+    const settings = {
+      ...defaultSettings(),
+      ...simulated,
+      'compute.threads': 1,
+      'compute.vram_mode': 'low' as const,
+    };
+    const runtime = await RuntimeService.open({ addon, settings, cacheFolder: null, checkAlways: true });
+    try {
+      const [tiny] = await qwen3TtsEngine().tiny({ addon, voicePrompts: noVoicePrompts }, folder);
+      const book = await runtime.deviceFor();
+      const lease = await runtime.acquire(tiny!.model, book);
+      const ctx = runtime.startRequest({ id: 'test', book, settings, signal: new AbortController().signal });
+      for await (const { samples } of lease.value.speak(tiny!.task, ctx))
+        expect(samples.length).toBeGreaterThan(0);
+      const [talker, predictor] = lease.handles;
+      expect(predictor!.unitCount).toBeGreaterThan(2);
+      expect([predictor!.isWhole, talker!.isPartial]).toEqual([true, true]);
+      expect(predictor!.streamedBytes).toBe(0);
+      expect(talker!.streamedBytes).toBeGreaterThan(0);
+      lease.release();
+    } finally {
+      await runtime.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it.each(['dynamic', 'static'] as const)('each stage keeps to its estimate, %s cache', async (kind) => {
     const rig = await rigOf('base', { settings: { ...simulated, 'compute.kv_cache': kind } });
     await rig.speak({ text: 'the king is in the house', reference: reference(), parameters: greedy });
