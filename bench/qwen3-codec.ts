@@ -95,7 +95,9 @@ async function main(): Promise<void> {
     for (const threads of option('threads', '1,2').split(',').map(Number)) {
       const figures = async (command: string, args: string[]) => {
         const { stdout, peakMib } = await measure(command, args);
-        const { rtf, cpu, first, load } = JSON.parse(stdout) as Figures;
+        // Upstream greets before it answers.
+        const answer = stdout.trim().split('\n').at(-1)!;
+        const { rtf, cpu, first, load } = JSON.parse(answer) as Figures;
         return {
           RTF: rtf,
           'CPU per second': cpu,
