@@ -32,6 +32,8 @@ async function json(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 it('adds folders, speaks by name, by instruction and with a cloned voice, and says what it cannot', async () => {
+  // Threads that wait for each other take long where other tests run beside them.
+  await json('settings', 'set', 'compute.threads=1');
   for (const kind of ['custom_voice', 'base', 'voice_design']) {
     expect(await mizuoto('models', 'add', path.join(tinyFolder, kind))).toMatchObject({ exit: 0 });
   }
