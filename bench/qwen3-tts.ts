@@ -26,7 +26,7 @@ import type { Module } from '../main/nn/module.ts';
 import { Random } from '../main/nn/random.ts';
 import type { Addon, Device } from '../native/addon.ts';
 import { loadAddon } from '../native/load.ts';
-import { type Contender, compare, measure, option } from './lib/harness.ts';
+import { type Contender, compare, measure, option, root } from './lib/harness.ts';
 import { talkerConfig, writeRandomCheckpoint } from './lib/qwen3-tts-checkpoint.ts';
 
 const threads = Number(option('threads', String(availableParallelism())));
@@ -216,15 +216,7 @@ interface TorchResult {
 }
 
 function torch(folder: string, python: string, dtype: string): Contender {
-  const script = join(
-    fileURLToPath(import.meta.url),
-    '..',
-    '..',
-    '..',
-    'bench',
-    'peers',
-    'qwen3_tts_torch.py',
-  );
+  const script = join(root, 'bench', 'peers', 'qwen3_tts_torch.py');
   return {
     name: `PyTorch ${dtype}`,
     run: async () => {
