@@ -34,7 +34,11 @@ const vocabularySchema = z.custom<Record<string, number>>(
   'holds something else than the ids of tokens',
 );
 
-/** Where words are cut, as transformers' `Qwen2Converter` has it: contractions, letters, single digits, signs, spaces. */
+/**
+ * Where words are cut, as transformers' `Qwen2Converter` has it: contractions, letters, single digits, signs, spaces.
+ * (Its `fix_mistral_regex`, which some models' code asks for, puts Mistral's pattern here for folders on disk, and leaves
+ * models loaded by their name alone. Models are trained with this one.)
+ */
 const split =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" +
   '|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+';
