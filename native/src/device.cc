@@ -5,6 +5,7 @@
 #include "error.h"
 #include "kept_objects.h"
 #include "processors.h"
+#include "software_vulkan.h"
 #include "streamer.h"
 
 namespace mizuoto {
@@ -70,6 +71,7 @@ void Device::open() {
         ledger_.setForeign(options_.foreignBytes);
     }
     keepsMemory_ = info.description.find("llvmpipe") != std::string::npos;
+    if (keepsMemory_) keepDestroyedBuffers(handle_);
     backend_ = openBackend();
     if (backend_ == nullptr) {
         throw Error("DeviceLost", name_ + " cannot be opened. " + takeLastLog(), {detailOf("device", name_)});

@@ -10,8 +10,9 @@ namespace mizuoto {
 
 /**
  * Objects of a driver that must not be destroyed, for the next taker. Mesa's software Vulkan device
- * (lavapipe 22.3 of Debian 12) refers to destroyed buffers in later dispatches and corrupts the heap; it
- * serves tests only, so what it has been given stays in the process. Real devices never come here.
+ * (lavapipe 22.3 of Debian 12) refers to destroyed buffers in later dispatches and corrupts the heap (how:
+ * software_vulkan.h); it serves tests only, so what it has been given stays in the process. Real devices
+ * never come here.
  */
 template <typename Object>
 class KeptObjects {
