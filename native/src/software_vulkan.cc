@@ -21,7 +21,7 @@ void destroyUnlessKept(void* device, uint64_t buffer, const void* allocator) {
     if (!keeps) destroyBuffer.load()(device, buffer, allocator);
 }
 
-/** Vulkan-Hpp's table of functions, through which ggml-vulkan calls the driver: one pointer after the other. */
+/** Vulkan-Hpp's table of functions, through which ggml-vulkan calls the driver: pointer after pointer. */
 void** dispatchTable(void* library) {
     const auto table = reinterpret_cast<void** (*)()>(dlsym(library, "_Z26ggml_vk_default_dispatcherv"));
     return table == nullptr ? nullptr : table();
