@@ -9,8 +9,8 @@ import { speakersOf } from './speakers.ts';
  */
 const referenceSeconds = { minimum: 1, maximum: 60 };
 
-/** A designed voice is drawn once for the whole text: it cannot be split. About three minutes of speech. */
-export const designCharacters = 3000;
+/** A designed voice is drawn once for the whole text: it cannot be split. About two minutes of speech. */
+const designCharacters = 2000;
 
 const instructCharacters = 2000;
 

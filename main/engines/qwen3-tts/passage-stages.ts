@@ -45,13 +45,11 @@ export interface PassageTask {
   before: readonly Int32Array[];
 }
 
-/** What has become of a passage so far. */
+/** The next samples of a passage. */
 export interface PassagePiece {
   samples: Float32Array;
-  /** Frames drawn. */
+  /** Frames drawn so far. */
   frames: number;
-  /** Null while more comes. */
-  end: GenerationEnd | null;
 }
 
 /** The stages of a passage: talker and codec decoder in turn, stretch by stretch. */
@@ -98,7 +96,7 @@ export class PassageStages {
           decoder.memory,
         );
         const samples = decoded.take();
-        if (samples.length > 0) yield { samples, frames: drawn.frames.length, end: drawn.end };
+        if (samples.length > 0) yield { samples, frames: drawn.frames.length };
       }
       if (drawn.end === 'limit') ctx.warn(say('speech_cut', { seconds: this.#seconds(limit) }));
     } finally {

@@ -8,10 +8,13 @@ export interface Passage {
   progress: { from: number; to: number };
 }
 
-/** Text tokens of one passage: two to three minutes. Beyond, voices drift and the talker slows down. */
-const longestPassage = 512;
+/**
+ * Text tokens of one passage: about a minute. Memory is reserved for sixteen frames of each; and in longer ones voices
+ * drift.
+ */
+const longestPassage = 256;
 /** Longest piece of a text without sentence ends, in the units of `spokenLength`: about as long. */
-const longestSentence = 2000;
+const longestSentence = 1000;
 
 /**
  * The passages of a text, one by one. A text up to the limit is one passage, as written.

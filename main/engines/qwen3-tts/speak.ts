@@ -64,13 +64,14 @@ export class Qwen3TtsEngine implements Engine {
       const expected = usualFramesPerToken * this.#count(passage.text);
       const { from, to } = passage.progress;
       let text = passage.text;
-      for await (const { samples, frames, end } of this.#parts.stages.speak(spoken, ctx)) {
+      for await (const { samples, frames } of this.#parts.stages.speak(spoken, ctx)) {
         chunks++;
-        const share = end === null ? frames / Math.max(expected, frames + 1) : 1;
+        const share = frames / Math.max(expected, frames + 1);
         ctx.progress(from + share * (to - from), { chunksDone: chunks });
         yield { samples, text };
         text = '';
       }
+      ctx.progress(to, { chunksDone: chunks });
     }
   }
 
