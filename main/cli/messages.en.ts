@@ -145,8 +145,7 @@ export const en = {
   verdictNoSound: 'no: there is no sound',
   verdictNo:
     'no: {count} samples differ from {against}, the first is number {first} of {samples}; by up to {largest}',
-  verdictWithin: 'up to {largest} from {against} ({tolerance} allowed)',
-  verdictBeyond: 'no: up to {largest} from {against}, only {tolerance} allowed',
+  verdictOtherDevice: '- (rounds otherwise: up to {largest} from {against})',
   verifySame: 'Identical: {runs} runs, and no sample depends on where the weights were.',
   verifyDiffers: '{bad} of {runs} runs differ or failed. Please report this with the table above.',
   statusOk: 'ok',
@@ -264,8 +263,8 @@ new one would see.
 
 Speaks the same words in every way that memory can be managed and compares the samples, bit by bit: plain on the
 processor; on simulated devices all streamed, halfway, whole, and with memory that runs out in each stage; on each
-graphics device resident and streamed. Graphics devices may differ from the processor by a small tolerance, never from
-themselves.
+graphics device resident and streamed. A graphics device rounds otherwise than the processor: how far its audio lies from
+it is told, not judged; from itself it may not differ.
 
   -e, --engine ENGINE     default: all
   -s, --setting KEY=VALUE for all runs; may be repeated. compute.device chooses the graphics device (CPU: none),

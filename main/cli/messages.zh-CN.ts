@@ -140,8 +140,7 @@ export const zhCN: Record<MessageKey, string> = {
   verdictNoSound: '否:没有声音',
   verdictNo:
     '否:与 {against} 相比有 {count} 个采样不同,共 {samples} 个,第一个是第 {first} 个;最大相差 {largest}',
-  verdictWithin: '与 {against} 最大相差 {largest}(允许 {tolerance})',
-  verdictBeyond: '否:与 {against} 最大相差 {largest},只允许 {tolerance}',
+  verdictOtherDevice: '-(舍入方式不同:与 {against} 最大相差 {largest})',
   verifySame: '完全相同:共 {runs} 种方式,没有一个采样取决于权重放在哪里。',
   verifyDiffers: '{runs} 种方式中有 {bad} 种不同或失败。请附上表格报告这个问题。',
   statusOk: '正常',
@@ -257,7 +256,8 @@ mizuoto models check 模型             检查每个文件,并在已知哈希时
   helpVerify: `mizuoto verify [--engine 引擎] [--setting 键=值]... [--text 文本] [--json]
 
 用每一种管理显存的方式朗读同样的词,并逐位比较采样:在处理器上普通运行;在模拟设备上全部流式加载、一半、完整加载,
-并让每个阶段都遇到内存不足;在每块显卡上常驻和流式加载。显卡与处理器之间允许很小的误差,同一设备上则必须完全相同。
+并让每个阶段都遇到内存不足;在每块显卡上常驻和流式加载。显卡的舍入方式与处理器不同,
+与处理器的差异只作说明,不算错误;同一设备上则必须完全相同。
 
   -e, --engine 引擎       默认:all
   -s, --setting 键=值     对所有运行有效;可重复。compute.device 选择显卡(CPU 表示不用显卡),

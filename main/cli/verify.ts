@@ -74,10 +74,9 @@ function verdict(run: VerifyRun, { messages }: Surroundings): string {
   if (run.against === null) return run.ok ? '-' : messages.get('verdictNoSound');
   if (run.identical) return messages.get('yes');
   const largest = run.largest_difference?.toPrecision(2) ?? '∞';
-  const { tolerance, against, first_difference, samples, differing_samples } = run;
-  if (tolerance > 0) {
-    return messages.get(run.ok ? 'verdictWithin' : 'verdictBeyond', { largest, tolerance, against });
-  }
+  const { same_device, against, first_difference, samples, differing_samples } = run;
+  if (!same_device)
+    return messages.get(run.ok ? 'verdictOtherDevice' : 'verdictNoSound', { largest, against });
   const first = first_difference ?? 0;
   return messages.get('verdictNo', { first, samples, count: differing_samples, largest, against });
 }

@@ -40,8 +40,8 @@ export const verifyRunSchema = z.object({
   first_difference: z.number().int().nullable(),
   differing_samples: z.number().int(),
   largest_difference: z.number().nullable(),
-  /** Largest difference that is allowed: 0 wants identity. Another kind of device rounds differently. */
-  tolerance: z.number(),
+  /** Nothing may differ. False: compared with another kind of device, which rounds otherwise; only told, not judged. */
+  same_device: z.boolean(),
   ok: z.boolean(),
   error: errorSchema.nullable(),
 });

@@ -72,9 +72,8 @@ describe.each(registered.map((engine) => [engine.id, engine] as const))('%s', (_
         name,
       ).toEqual(['resident', 'streamed']);
       const [resident, streamed] = onVulkan;
-      // Not compared with the processor's: a device that rounds otherwise may draw another token.
-      expect(resident, name).toMatchObject({ error: null, streamed_mb: 0 });
-      expect(resident!.samples).toBeGreaterThan(0);
+      // How far it is from the processor's is not judged: a device that rounds otherwise may draw another token.
+      expect(resident, name).toMatchObject({ ok: true, error: null, streamed_mb: 0 });
       expect(streamed, name).toMatchObject({ identical: true, ok: true });
       expect(streamed!.streamed_mb).toBeGreaterThan(0);
     }

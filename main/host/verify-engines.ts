@@ -3,6 +3,7 @@ import { type Settings, StudioError, type VerifyRun } from '../contract/index.ts
 import type { EngineDefinition } from '../engines/engine.ts';
 import { plainTask } from '../engines/plain-task.ts';
 import type { InstalledModel } from '../models/types.ts';
+import { chooseDevice } from '../runtime/device-service.ts';
 import type { VerifySubject } from '../runtime/verify/speak-once.ts';
 import { brokenRun, onGraphics, type PlainRun, verifySubject } from '../runtime/verify/verify.ts';
 import { noVoicePrompts } from '../voices/voice-prompts.ts';
@@ -26,9 +27,16 @@ export interface VerifyEnginesOptions {
   startProcess?: StartDeviceProcess;
 }
 
-/** Verifies these engines, whichever they are: nothing here knows one by name. */
+/**
+ * Verifies these engines, whichever they are: nothing here knows one by name.
+ *
+ * @throws StudioError `device_not_found`, `cancelled`, `model_not_installed`
+ */
 export async function verifyEngines(options: VerifyEnginesOptions): Promise<VerifyRun[]> {
   const { definitions, models, text, onRun, startProcess, ...rest } = options;
+  // A device that was asked for and is not there would be a verification of nothing.
+  if (rest.asked.includes('compute.device'))
+    chooseDevice({ ...rest.settings, 'compute.simulate_vram_mb': null }, rest.addon.devices());
   const runs: VerifyRun[] = [];
   for (const definition of definitions) {
     const model = models?.get(definition.id) ?? builtInModel(definition);

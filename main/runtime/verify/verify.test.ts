@@ -6,7 +6,7 @@ import type { VerifyRun } from '../../contract/verify.ts';
 import { compareSamples } from './compare.ts';
 import { selfTest } from './self-test.ts';
 import type { VerifySubject } from './speak-once.ts';
-import { verifySubject } from './verify.ts';
+import { onGraphics, verifySubject } from './verify.ts';
 
 const addon = loadAddon();
 const toErrorBody = (error: unknown) => new StudioError('internal', String(error)).toBody();
@@ -85,6 +85,39 @@ describe('verifySubject', () => {
     const runs = await verify(failing);
     expect(runs.map(({ ok }) => ok)).toEqual([true, false, false]);
     expect(runs[1]).toMatchObject({ identical: null, error: { code: 'internal' } });
+  });
+
+  it('tells how far another device lies from the processor and judges only what one device does', async () => {
+    // The processor in the part of a graphics device: `samples` by the run, placed first and then streamed.
+    const onDevice = async (...answers: number[][]) => {
+      let run = 0;
+      const of = subject(() => answers[run++]!);
+      const device = addon.devices().find(({ name }) => name === 'CPU')!;
+      const options = {
+        addon,
+        settings: { ...defaultSettings(), 'compute.threads': 1 },
+        asked: [],
+        signal: new AbortController().signal,
+        toErrorBody,
+      };
+      const plain = { samples: Float32Array.of(0.5, -0.5), sizeBytes: 0, workingBytes: 0 };
+      const runs: VerifyRun[] = [];
+      for await (const made of onGraphics(of, options, device, plain)) runs.push(made);
+      return runs;
+    };
+    // Another token, and another length: told, and no fault.
+    expect(await onDevice([0.5, 0.75, 1], [0.5, 0.75, 1])).toMatchObject([
+      { same_device: false, identical: false, first_difference: 1, differing_samples: 2, ok: true },
+      { same_device: true, identical: true, ok: true },
+    ]);
+    // The last bit of one sample, streamed instead of placed, on one device.
+    expect(await onDevice([0.5, 0.25], [0.5, 0.25 + 2 ** -25])).toMatchObject([
+      { ok: true },
+      { same_device: true, identical: false, first_difference: 1, ok: false },
+    ]);
+    // What is no sound is a fault on any device.
+    expect((await onDevice([0, 0], [0, 0]))[0]).toMatchObject({ same_device: false, ok: false });
+    expect((await onDevice([0.5, Number.NaN], [0.5, Number.NaN]))[0]).toMatchObject({ ok: false });
   });
 
   it('ends with `cancelled`', async () => {
