@@ -75,6 +75,42 @@ void computeBf16Product(ggml_tensor* node, const ggml_tensor* weights, const ggm
                        static_cast<float*>(node->data) + first, outputs);
 }
 
+void computeF32Product(ggml_tensor* node, const ggml_tensor* weights, const ggml_tensor* x, int thread,
+                       int threads, void*) {
+    const Kernels& kernel = kernels();
+    const int64_t outputs = weights->ne[1];
+    const int64_t rows = ggml_nrows(x);
+    const auto grain = static_cast<int64_t>(kernel.panelRows);
+    // Threads share rows where there are panels for all, and outputs otherwise.
+    const bool byRows = rows >= 2 * threads * grain;
+    const Range mine = shareOf(byRows ? rows : outputs, byRows ? grain : 8, thread, threads);
+    if (mine.first == mine.end) return;
+    const Range row = byRows ? mine : Range{0, rows};
+    const Range output = byRows ? Range{0, outputs} : mine;
+    thread_local std::vector<float> panel;
+    panel.resize(kernel.panelValues);
+    const auto width = static_cast<size_t>(weights->ne[0]);
+    const size_t rowStride = weights->nb[1] / sizeof(float);
+    kernel.f32Product(floats(weights) + static_cast<size_t>(output.first) * rowStride,
+                      static_cast<size_t>(output.end - output.first), rowStride,
+                      floats(x) + static_cast<size_t>(row.first) * width, width,
+                      static_cast<size_t>(row.end - row.first), width,
+                      static_cast<float*>(node->data) + row.first * outputs + output.first,
+                      static_cast<size_t>(outputs), panel.data());
+}
+
+/** Fewer rows would leave most of a vector idle: reading the weights is all there is to do. */
+constexpr int64_t kLeastRows = 12;
+
+bool isF32Product(const ggml_tensor* node) {
+    const ggml_tensor* weights = node->src[0];
+    const ggml_tensor* x = node->src[1];
+    return kernels().f32Product != nullptr && weights->type == GGML_TYPE_F32 && x->type == GGML_TYPE_F32 &&
+           weights->nb[0] == sizeof(float) && weights->nb[1] % sizeof(float) == 0 && weights->ne[2] == 1 &&
+           weights->ne[3] == 1 && ggml_is_contiguous(x) && ggml_is_contiguous(node) &&
+           ggml_nrows(x) >= kLeastRows;
+}
+
 KernelNode withKernel(ggml_tensor* node, const ggml_tensor* custom) {
     return {node, NodeRecipe::of(node), NodeRecipe::of(custom)};
 }
@@ -135,6 +171,10 @@ KernelNode geluTanhKernelNode(ggml_context* context, ggml_tensor* node, ggml_ten
 std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* node) {
     ggml_tensor* weights = node->src[0];
     ggml_tensor* x = node->src[1];
+    if (isF32Product(node)) {
+        return withKernel(
+            node, ggml_map_custom2(context, weights, x, computeF32Product, GGML_N_TASKS_MAX, nullptr));
+    }
     const bool fits = weights->type == GGML_TYPE_BF16 && x->type == GGML_TYPE_F32 &&
                       ggml_is_contiguous(weights) && ggml_is_contiguous(x) && ggml_is_contiguous(node) &&
                       weights->ne[2] == 1 && weights->ne[3] == 1;

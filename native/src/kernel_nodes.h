@@ -41,8 +41,8 @@ std::optional<KernelNode> snakeKernelNode(ggml_context* context, ggml_tensor* no
                                           ggml_tensor* alpha, ggml_tensor* beta);
 
 /**
- * For ggml's matrix product `node`. Nothing unless one matrix of bfloat16 is multiplied with float32, both
- * without gaps.
+ * For ggml's matrix product `node`. Nothing unless one matrix of bfloat16, or one of float32 where there are
+ * rows enough to fill vectors, is multiplied with float32 without gaps.
  */
 std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* node);
 

@@ -69,6 +69,52 @@ void checkUnary(const Kernels& kernels, const Case& test) {
     }
 }
 
+/** Products of float32 against double precision, around every size at which the work is cut. */
+void checkF32(const Kernels& kernels) {
+    if (kernels.f32Product == nullptr) return;
+    std::vector<float> panel(kernels.panelValues, kNan);
+    const auto value = [](size_t i) { return static_cast<float>(std::sin(0.7 * static_cast<double>(i))); };
+    for (size_t width : {1, 7, 16, 33, 100, 1023, 1024, 2050}) {
+        for (size_t outputs : {1, 5, 8, 9}) {
+            const size_t rowStride = width + 3;
+            std::vector<float> weights(outputs * rowStride, kNan);
+            for (size_t o = 0; o < outputs; ++o) {
+                for (size_t i = 0; i < width; ++i) weights[o * rowStride + i] = value(o * width + i) * 100;
+            }
+            for (size_t rows : {1, 15, 16, 17, 33, 48, 50}) {
+                const size_t stride = width + 1;
+                std::vector<float> x(rows * stride, kNan);
+                for (size_t r = 0; r < rows; ++r) {
+                    for (size_t i = 0; i < width; ++i) x[r * stride + i] = value(3 * r * width + i + 1);
+                }
+                std::vector<float> y(rows * outputs + 1, 7.0f);
+                kernels.f32Product(weights.data(), outputs, rowStride, x.data(), stride, rows, width,
+                                   y.data(), outputs, panel.data());
+                CHECK(y.back() == 7.0f);
+                for (size_t r = 0; r < rows; ++r) {
+                    for (size_t o = 0; o < outputs; ++o) {
+                        double exact = 0;
+                        double size = 0;
+                        for (size_t i = 0; i < width; ++i) {
+                            const double product =
+                                static_cast<double>(weights[o * rowStride + i]) * x[r * stride + i];
+                            exact += product;
+                            size += std::abs(product);
+                        }
+                        CHECK(std::abs(y[r * outputs + o] - exact) <= 3e-6 * size);
+                    }
+                }
+                // A value depends on neither its neighbours nor where it lies.
+                const size_t last = rows - 1;
+                float alone = 0;
+                kernels.f32Product(&weights[(outputs - 1) * rowStride], 1, rowStride, &x[last * stride],
+                                   stride, 1, width, &alone, 1, panel.data());
+                CHECK(alone == y[last * outputs + outputs - 1]);
+            }
+        }
+    }
+}
+
 /** Products with bfloat16 against double precision, around every size at which the work is cut. */
 void checkBf16(const Kernels& kernels) {
     constexpr size_t rows = 3;
@@ -193,6 +239,10 @@ TEST_CASE(snake_agrees_with_the_c_library) {
 
 TEST_CASE(products_with_bfloat16_agree_with_double_precision) {
     onEveryVariant<checkBf16>();
+}
+
+TEST_CASE(products_of_float32_agree_with_double_precision) {
+    onEveryVariant<checkF32>();
 }
 
 TEST_CASE(the_last_variant_is_used) {

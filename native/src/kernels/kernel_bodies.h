@@ -229,13 +229,15 @@ void snakeFrames(const float* x, float alpha, float scale, float* y, size_t fram
 }
 
 #include "bf16_bodies.h"
+#include "f32_bodies.h"
 
 }  // namespace
 
 extern const Kernels MIZUOTO_KERNELS;
 const Kernels MIZUOTO_KERNELS = {
-    MIZUOTO_INSTRUCTIONS, unary<geluErfOf>, unary<geluTanhOf>, unary<sigmoidOf>, unary<tanhOf>, unary<eluOf>,
-    unary<expOf>,         reciprocals,      snakeChannels,     snakeFrames,      bf16Prepare,   bf16Product,
+    MIZUOTO_INSTRUCTIONS, unary<geluErfOf>, unary<geluTanhOf>,   unary<sigmoidOf>, unary<tanhOf>,
+    unary<eluOf>,         unary<expOf>,     reciprocals,         snakeChannels,    snakeFrames,
+    bf16Prepare,          bf16Product,      MIZUOTO_F32_PRODUCT, kPanelValues,     kPanelRows,
 };
 
 }  // namespace mizuoto

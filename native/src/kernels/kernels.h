@@ -41,6 +41,16 @@ struct Kernels {
      */
     void (*bf16Product)(const unsigned short* weights, size_t rows, size_t rowStride, const float* x,
                         size_t stride, size_t columns, size_t width, float* y, size_t yStride);
+
+    /**
+     * y[row * yStride + output] = weights[output] . x[row], rows of weights `rowStride` apart, of x `stride`
+     * apart. `panel` is scratch memory of `panelValues`. Null where ggml's own is as good.
+     */
+    void (*f32Product)(const float* weights, size_t outputs, size_t rowStride, const float* x, size_t stride,
+                       size_t rows, size_t width, float* y, size_t yStride, float* panel);
+    size_t panelValues;
+    /** Rows that are computed at once. */
+    size_t panelRows;
 };
 
 /** The C library's sine, for arguments beyond what the kernels reduce exactly. */

@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstring>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace mizuoto {
 namespace {
 
@@ -39,6 +43,11 @@ struct Floats {
 inline Floats operator*(const Floats& a, const Floats& b) {
     Floats product;
     for (size_t i = 0; i < kLanes; ++i) product.lane[i] = a.lane[i] * b.lane[i];
+    return product;
+}
+inline Floats operator*(const Floats& a, float b) {
+    Floats product;
+    for (size_t i = 0; i < kLanes; ++i) product.lane[i] = a.lane[i] * b;
     return product;
 }
 inline Words operator<<(const Words& words, int bits) {
