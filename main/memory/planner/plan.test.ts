@@ -95,6 +95,19 @@ describe('planLoad, in any situation', () => {
     return freeBytes(device, policy) + given(plan) + loaded - drawn.workingMiB * MiB - policy.reserveBytes;
   }
 
+  it('within budget, carried out with the caches that it keeps, it fits the device', () => {
+    fc.assert(
+      fc.property(situation(), (drawn) => {
+        const plan = planLoad(drawn.before, requestOf(drawn));
+        fc.pre(plan.overBudgetBytes === 0);
+        const { device } = carriedOut(drawn.before, plan);
+        expect(device.heldBytes).toBeLessThanOrEqual(device.totalBytes);
+        expect(device.driverFreeBytes).toBeGreaterThanOrEqual(0);
+      }),
+      runs,
+    );
+  });
+
   it('never touches what is in use', () => {
     fc.assert(
       fc.property(situation(), (drawn) => {

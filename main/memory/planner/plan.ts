@@ -96,7 +96,9 @@ function mustTrim(
   const limit = policy.limitBytes === null ? Number.POSITIVE_INFINITY : policy.limitBytes - device.heldBytes;
   const free = Math.min(uncachedFree(device), limit) + given - device.promisedBytes - policy.reserveBytes;
   const working = Math.max(0, request.workingBytes - device.scratchBytes);
-  return newWeights + working + (slotBytes - device.idleSlotBytes) > free;
+  // Idle slots stay where the plan needs none: only emptying gives their memory back.
+  const slots = Math.max(0, slotBytes - device.idleSlotBytes);
+  return newWeights + working + slots > free;
 }
 
 function uploads(plans: readonly ComponentPlan[]): number {
@@ -158,7 +160,8 @@ function explain(
   streamedBytes: number,
 ): Reason {
   const { component } = share;
-  const free = mib(budget.freeBytes + budget.givenBytes);
+  // Below zero where we hold more than a limit that came later.
+  const free = mib(Math.max(0, budget.freeBytes + budget.givenBytes));
   const names = { component: component.id, device: state.device.id, mode: state.policy.mode };
   const sizes = { size: mib(component.sizeBytes), loaded: mib(residentBytes), streamed: mib(streamedBytes) };
   const working = mib(budget.workingBytes);

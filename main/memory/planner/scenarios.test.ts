@@ -78,6 +78,37 @@ describe('2. the small helper', () => {
   });
 });
 
+describe('slots that another stage left', () => {
+  // 600 held by scratch memory and slots; 900 - 600 = 300 free: whole with 200 of working memory is 600.
+  const small = component({ id: 'a:small', fixed: 400 });
+  const before = state({ total: 900, foreign: 0, components: [small] });
+  const left = { scratchBytes: 100 * MiB, idleSlotBytes: 500 * MiB };
+  const device = { ...before.device, ...left, heldBytes: 600 * MiB, driverFreeBytes: 300 * MiB };
+  const request = { name: 'small', components: ['a:small'], workingBytes: 200 * MiB };
+  const policy = { ...before.policy, reserveBytes: 0 };
+
+  it('go when a stage that streams nothing needs their memory', () => {
+    const plan = planLoad({ ...before, policy, device }, request);
+    expect(plan.slots).toBeNull();
+    expect(plan.overBudgetBytes).toBe(0);
+    expect(plan.trimCaches).toBe(true);
+  });
+
+  it('a limit below what is held leaves nothing free, not less than nothing', () => {
+    const units = component({ id: 'a:units', units: repeat(4, 100) });
+    const limited = { ...policy, limitBytes: 50 * MiB };
+    const held = { ...device, scratchBytes: 0, idleSlotBytes: 0 };
+    const plan = planLoad(
+      { ...before, components: [units], policy: limited, device: held },
+      {
+        ...request,
+        components: ['a:units'],
+      },
+    );
+    expect(plan.components[0]!.reason.params.free).toBe(0);
+  });
+});
+
 describe('3. the component that comes late', () => {
   const main = component({ id: 'a:main', units: repeat(62, [250, 20] as const) });
   const late = component({ id: 'a:late', fixed: 850 });
