@@ -1,3 +1,4 @@
+import type { SpeechModel } from '../../../main/contract/models.ts';
 import type {
   DeviceSnapshot,
   EngineInfo,
@@ -7,6 +8,7 @@ import type {
 import { say } from '../../../main/contract/said.ts';
 import { defaultSettings, type Settings } from '../../../main/contract/settings.ts';
 import type { Job, SpeakResult } from '../../../main/contract/speech.ts';
+import type { SavedVoice } from '../../../main/contract/voices.ts';
 
 const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
@@ -54,6 +56,82 @@ export const fakeEngine: EngineInfo = {
   size_bytes: 8_900_000,
   built_in: true,
 };
+
+const qwenModel = (variant: string, patch: Partial<SpeechModel>): SpeechModel => ({
+  id: `qwen3-tts:${variant}`,
+  name: `Qwen3-TTS ${variant}`,
+  sample_rate: 24000,
+  size_bytes: 4.2 * GiB,
+  modes: ['speakers'],
+  instruct: 'none',
+  reference_text: 'none',
+  languages: ['zh', 'en', 'ja'],
+  auto_language: true,
+  speakers: [],
+  limits: { text_characters: null, instruct_characters: 0, reference_seconds: null },
+  ...patch,
+});
+
+const qwenSpeakers = [
+  { id: 'vivian', name: 'Vivian', language: 'zh', description: 'A young woman.' },
+  { id: 'ryan', name: 'Ryan', language: 'en', description: 'A man.' },
+  { id: 'nora', name: 'Nora', language: 'en', description: 'Only this checkpoint has her.' },
+];
+
+/** An engine of several models, each with abilities of its own. */
+export const fakeQwen: EngineInfo = {
+  id: 'qwen3-tts',
+  name: 'Qwen3-TTS',
+  description: 'Ten languages.',
+  licence: 'Apache-2.0',
+  sample_rate: 24000,
+  languages: ['zh', 'en', 'ja'],
+  voices: qwenSpeakers,
+  models: [
+    qwenModel('custom', {
+      speakers: qwenSpeakers,
+      instruct: 'optional',
+      limits: { text_characters: null, instruct_characters: 40, reference_seconds: null },
+    }),
+    qwenModel('design', {
+      modes: ['design'],
+      instruct: 'required',
+      limits: { text_characters: 2000, instruct_characters: 60, reference_seconds: null },
+    }),
+    qwenModel('base', {
+      modes: ['clone'],
+      reference_text: 'optional',
+      languages: ['zh', 'ja'],
+      limits: {
+        text_characters: null,
+        instruct_characters: 0,
+        reference_seconds: { minimum: 1, maximum: 60 },
+      },
+    }),
+  ],
+  parameters: [
+    { key: 'seed', default: null },
+    { key: 'temperature', minimum: 0, maximum: 2, step: 0.05, default: 0.9 },
+    { key: 'top_k', minimum: 0, maximum: 2048, step: 1, integer: true, default: 50 },
+    { key: 'prompt_layout', choices: ['auto', 'whole'], default: 'auto' },
+    { key: 'own_knob', description: 'Only this engine has it.', default: false },
+    { key: 'own_limit', integer: true, minimum: 1, default: 10 },
+  ],
+  size_bytes: 12.6 * GiB,
+  built_in: false,
+};
+
+export const fakeSavedVoice = (patch: Partial<SavedVoice> = {}): SavedVoice => ({
+  id: 'me',
+  name: 'Me',
+  language: 'ja',
+  text: null,
+  seconds: 8,
+  sample_rate: 48000,
+  created_at: fakeNow,
+  warnings: [],
+  ...patch,
+});
 
 export const fakeCpu: DeviceSnapshot = {
   id: 'CPU',

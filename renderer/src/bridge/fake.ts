@@ -53,6 +53,7 @@ export function fakeBridge(scenario: string): FakeHost {
         return settings;
       },
       'engines.list': () => ({ engines: [fakeEngine] }),
+      'voices.list': () => ({ voices: [] }),
       'runtime.snapshot': snapshot,
       'jobs.list': () => ({ jobs }),
       'jobs.get': ({ job_id }) => jobs.find((job) => job.job_id === job_id)!,

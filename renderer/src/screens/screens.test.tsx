@@ -7,11 +7,20 @@ import { StudioError } from '../../../main/contract/errors.ts';
 import type { ComponentSnapshot } from '../../../main/contract/runtime.ts';
 import { say } from '../../../main/contract/said.ts';
 import type { partialReasonSchema } from '../../../main/contract/speech.ts';
-import { fakeJob, fakeResult, fakeSnapshot, partialSnapshot, wholly } from '../bridge/fake-data.ts';
+import {
+  fakeEngine,
+  fakeJob,
+  fakeQwen,
+  fakeResult,
+  fakeSavedVoice,
+  fakeSnapshot,
+  partialSnapshot,
+  wholly,
+} from '../bridge/fake-data.ts';
 import { createI18n } from '../i18n/index.ts';
 import { Player } from '../shell/Player.tsx';
 import { TopBar } from '../shell/TopBar.tsx';
-import { editDraft, generate } from '../store/commands.ts';
+import { chooseModel, editDraft, generate, setParameter } from '../store/commands.ts';
 import type { Language } from '../store/settings.ts';
 import type { Studio } from '../store/studio.ts';
 import { testStudio } from '../testing/studio.ts';
@@ -162,6 +171,87 @@ describe.each(languages)('the Generate screen in %s', (language) => {
     expect(words(html)).toContain(
       language === 'en' ? 'CPU · 21.3 of 23.4 GB free' : 'CPU · 可用 21.3 / 23.4 GB',
     );
+  });
+
+  it('shows of the built-in engine what it has, and nothing else', async () => {
+    const { studio } = await testStudio();
+    const html = render(studio, language, screen);
+    for (const absent of ['engine', 'model-select', 'language', 'instruct', 'more']) {
+      expect(html).not.toContain(`data-testid="${absent}"`);
+    }
+    expect(html).not.toContain('<optgroup');
+  });
+
+  it('shows speakers, languages, how to speak and the parameters of an engine that has them', async () => {
+    const { studio } = await testStudio();
+    studio.store.setState({ engines: [fakeEngine, fakeQwen] });
+    chooseModel(studio, 'qwen3-tts', null);
+    editDraft(studio, { voice: 'ryan', instruct: 'x'.repeat(41), text: 'Hello.' });
+    setParameter(studio, 'temperature', 0.7);
+    const html = render(studio, language, screen);
+    expectFinished(html);
+    const text = words(html);
+    for (const part of language === 'en'
+      ? [
+          'Qwen3-TTS design',
+          'Ryan · English',
+          'A man; dynamic',
+          'Detect from the text',
+          'How to speak',
+          '41 of 40 characters',
+          'Shorten the instruction',
+          '1 changed',
+          'Temperature',
+          'Whole text first',
+          'own_knob',
+          'Only this engine has it.',
+        ]
+      : [
+          'Qwen3-TTS design',
+          'Ryan · 英语',
+          '男声，富有活力',
+          '根据文字自动识别',
+          '说话方式',
+          '41 / 40 个字符',
+          '请缩短指示文字',
+          '已更改 1 项',
+          '温度',
+          '先读完全文',
+          'own_knob',
+        ]) {
+      expect(text).toContain(part);
+    }
+    expect(html).toMatch(/<textarea[^>]*data-testid="instruct"[^>]*aria-invalid="true"/);
+    // The engine's own words about a speaker are English.
+    editDraft(studio, { voice: 'nora' });
+    const nora = words(render(studio, language, screen));
+    if (language === 'en') expect(nora).toContain('Only this checkpoint has her.');
+    else expect(nora).not.toContain('Only this checkpoint has her.');
+  });
+
+  it('asks for the description of a voice, and for a voice to clone', async () => {
+    const { studio } = await testStudio();
+    studio.store.setState({ engines: [fakeEngine, fakeQwen] });
+    editDraft(studio, { text: 'Hello.' });
+    chooseModel(studio, 'qwen3-tts', 'qwen3-tts:design');
+    const described = render(studio, language, screen);
+    expectFinished(described);
+    expect(described).not.toContain('data-testid="voice"');
+    expect(described).toMatch(/<textarea[^>]*required=""/);
+    expect(described).toMatch(/data-testid="generate"[^>]*data-plan="no_description"[^>]*disabled=""/);
+    expect(words(described)).toContain(language === 'en' ? 'Describe the voice first' : '请先描述声音');
+
+    chooseModel(studio, 'qwen3-tts', 'qwen3-tts:base');
+    const lacking = render(studio, language, screen);
+    expectFinished(lacking);
+    expect(words(lacking)).toContain(language === 'en' ? 'Add a voice first' : '请先添加声音');
+    expect(words(lacking)).toContain('mizuoto voices add');
+    studio.store.setState({ savedVoices: [fakeSavedVoice()] });
+    const cloning = render(studio, language, screen);
+    expectFinished(cloning);
+    expect(cloning).toContain(`<optgroup label="${language === 'en' ? 'My voices' : '我的声音'}">`);
+    expect(cloning).toContain('value="saved:me"');
+    expect(words(cloning)).not.toContain('mizuoto voices add');
   });
 
   it('tells the stage, the chunk and the time of a running job, and offers the queue', async () => {

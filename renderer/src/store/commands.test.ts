@@ -17,7 +17,7 @@ import {
   undoRestore,
   unloadModel,
 } from './commands.ts';
-import { maxSeed } from './draft.ts';
+import { emptyDraft, maxSeed } from './draft.ts';
 import { estimate, planGenerate } from './estimate.ts';
 import { suggestedName } from './file-name.ts';
 import { keepDraft } from './keep-draft.ts';
@@ -38,7 +38,11 @@ describe('what the Generate button will do', () => {
     host.emit('job.queued', fakeJob({ job_id: 'job-2' }));
     expect(plan()).toEqual({ kind: 'queue', ahead: 2 });
     editDraft(studio, { text: 'x'.repeat(maxTextLength + 1) });
-    expect(plan()).toEqual({ kind: 'too_long', characters: maxTextLength + 1 });
+    expect(plan()).toEqual({
+      kind: 'too_long',
+      characters: maxTextLength + 1,
+      maximum: maxTextLength,
+    });
     studio.store.setState({
       connection: { status: 'lost', error: new StudioError('internal', '').toBody() },
     });
@@ -304,8 +308,7 @@ describe('the draft', () => {
       storage.set('mizuoto.draft', kept);
       storage.set('mizuoto.volume', kept);
       const draft = studio.parts.keeper.draft();
-      if (draft !== null)
-        expect(draft).toEqual({ text: '', engine: 'mini', voice: null, speed: 1, pitch: 1, seed: null });
+      if (draft !== null) expect(draft).toEqual(emptyDraft);
       expect(studio.parts.keeper.volume()?.volume ?? 0.3).toBe(0.3);
     }
   });

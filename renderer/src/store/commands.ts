@@ -1,8 +1,18 @@
-import { maxTextLength, type SpeakRequestInput } from '../../../main/contract/speech.ts';
+import { maxTextLength, type ParameterValue, type SpeakRequestInput } from '../../../main/contract/speech.ts';
 import { toErrorBody } from '../bridge/errors.ts';
 import { type Draft, maxSeed } from './draft.ts';
-import { parameterOf, selectEngine, selectVoice } from './engines.ts';
-import { planGenerate } from './estimate.ts';
+import {
+  changedParameters,
+  instructField,
+  parameterOf,
+  savedKey,
+  selectEngine,
+  selectInstruct,
+  selectLanguage,
+  selectModel,
+  selectVoiceKey,
+} from './engines.ts';
+import { type GeneratePlan, planGenerate } from './estimate.ts';
 import { suggestedName } from './file-name.ts';
 import { selectRunningJob } from './jobs.ts';
 import { dismissNotice, notify } from './notices.ts';
@@ -16,6 +26,33 @@ export function editDraft(studio: Studio, patch: Partial<Draft>): void {
   studio.store.setState((state) => ({ draft: { ...state.draft, ...patch } }));
 }
 
+/** Another model: what it has as well is kept, the rest is dropped. */
+export function chooseModel(studio: Studio, engine: string, model: string | null): void {
+  studio.store.setState((before) => {
+    const state = { ...before, draft: { ...before.draft, engine, model } };
+    const voice = selectVoiceKey(state);
+    return {
+      draft: {
+        ...state.draft,
+        // The first of another model is its default, not a choice.
+        voice: voice === before.draft.voice ? voice : null,
+        language: selectLanguage(state),
+        parameters: changedParameters(selectEngine(state), before.draft.parameters),
+      },
+    };
+  });
+}
+
+/** A value of one of the engine's own parameters; its default is not kept. */
+export function setParameter(studio: Studio, key: string, value: ParameterValue): void {
+  studio.store.setState((state) => ({
+    draft: {
+      ...state.draft,
+      parameters: changedParameters(selectEngine(state), { ...state.draft.parameters, [key]: value }),
+    },
+  }));
+}
+
 export function rollSeed(studio: Studio): void {
   editDraft(studio, { seed: Math.floor(Math.random() * (maxSeed + 1)) });
 }
@@ -25,7 +62,11 @@ export function draftRequest(state: StudioState): SpeakRequestInput | null {
   const engine = selectEngine(state);
   if (engine === undefined) return null;
   const { draft } = state;
-  const voice = selectVoice(state);
+  const model = selectModel(state);
+  const voice = selectVoiceKey(state);
+  const instruct = selectInstruct(state);
+  const language = selectLanguage(state);
+  const parameters = changedParameters(engine, draft.parameters);
   /** Another engine may allow less than the one that the value was set for. */
   const within = (key: 'speed' | 'pitch'): { speed?: number; pitch?: number } => {
     const range = parameterOf(engine, key);
@@ -34,7 +75,11 @@ export function draftRequest(state: StudioState): SpeakRequestInput | null {
   return {
     text: draft.text,
     engine: engine.id,
-    ...(voice === undefined ? {} : { voice: voice.id }),
+    ...(model === undefined || engine.models.length < 2 ? {} : { model: model.id }),
+    ...(voice === null ? {} : { voice }),
+    ...(language === 'auto' ? {} : { language }),
+    ...(instruct === '' ? {} : { instruct }),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(draft.seed === null ? {} : { seed: draft.seed }),
     ...within('speed'),
     ...within('pitch'),
@@ -42,12 +87,14 @@ export function draftRequest(state: StudioState): SpeakRequestInput | null {
   };
 }
 
-const refusals: ReadonlySet<string> = new Set(['no_text', 'too_long', 'no_engine', 'offline']);
+const goes: ReadonlySet<GeneratePlan['kind']> = new Set(['queue', 'load_then_generate', 'generate']);
+/** Generate would do something now. */
+export const canGenerate = (kind: GeneratePlan['kind']): boolean => goes.has(kind);
 
 /** Queues the draft; typing goes on meanwhile. */
 export async function generate(studio: Studio): Promise<void> {
   const state = studio.store.getState();
-  if (refusals.has(planGenerate(state, maxTextLength).kind)) return;
+  if (!canGenerate(planGenerate(state, maxTextLength).kind)) return;
   const request = draftRequest(state);
   if (request === null) return;
   await speak(studio, request);
@@ -105,7 +152,7 @@ export async function saveJob(studio: Studio, jobId: string): Promise<void> {
 
 /** Text and settings of a result back into the editor; the seed it was spoken with stays, so it can be repeated. */
 export function restoreSettings(studio: Studio, jobId: string): void {
-  const { jobs, jobRequests, draft, engines } = studio.store.getState();
+  const { jobs, jobRequests, draft, engines, savedVoices } = studio.store.getState();
   const job = jobs[jobId];
   if (job === undefined) return;
   const request = jobRequests[jobId];
@@ -113,10 +160,21 @@ export function restoreSettings(studio: Studio, jobId: string): void {
     const value = request?.[key] ?? job.result?.applied[key];
     return typeof value === 'number' ? value : undefined;
   };
+  const engine = engines.find((one) => one.id === job.engine);
+  const model = engine?.models.find((one) => one.id === job.model);
+  const voice = job.result?.voice ?? job.voice;
+  const saved = savedVoices.find((one) => one.id === voice);
+  const named = saved !== undefined && !model?.speakers.some((one) => one.id === voice);
+  const field = instructField(model);
+  const language = request?.language ?? (request === undefined ? job.result?.applied.language : 'auto');
   editDraft(studio, {
     text: request?.text ?? draft.text,
-    engine: engines.some((engine) => engine.id === job.engine) ? job.engine : draft.engine,
-    voice: job.result?.voice ?? job.voice ?? draft.voice,
+    engine: engine?.id ?? draft.engine,
+    model: model?.id ?? draft.model,
+    voice: named ? savedKey(saved) : voice || draft.voice,
+    language: typeof language === 'string' ? language : 'auto',
+    ...(field === null || request === undefined ? {} : { [field]: request.instruct ?? '' }),
+    parameters: changedParameters(engine, request?.parameters ?? job.result?.applied ?? {}),
     speed: applied('speed') ?? draft.speed,
     pitch: applied('pitch') ?? draft.pitch,
     seed: job.result?.seed ?? request?.seed ?? null,

@@ -1,5 +1,12 @@
 import type { SpeakRequestInput } from '../../../main/contract/speech.ts';
-import { selectEngine, selectVoice } from './engines.ts';
+import {
+  instructField,
+  lacksVoice,
+  selectEngine,
+  selectInstruct,
+  selectModel,
+  selectVoice,
+} from './engines.ts';
 import { selectActiveJobs, selectRunningJob } from './jobs.ts';
 import { selectModelOf } from './runtime.ts';
 import type { StudioState } from './state.ts';
@@ -41,7 +48,7 @@ export function learnedPace(state: StudioState, engineId: string, voiceId: strin
 
 export interface Outlook {
   speechSeconds: number;
-  /** Time to generate it, from the speed of earlier results of this engine; null when there are none. */
+  /** Time to generate it, from the speed of earlier results of this model; null when there are none. */
   computeSeconds: number | null;
 }
 
@@ -49,9 +56,10 @@ export function estimate(state: StudioState, metrics: TextMetrics): Outlook {
   const engine = selectEngine(state);
   const pace = learnedPace(state, engine?.id ?? state.draft.engine, selectVoice(state)?.id);
   const speechSeconds = (metrics.seconds * pace) / state.draft.speed;
+  const model = selectModel(state);
   const factors = state.jobOrder
     .map((id) => state.jobs[id]!)
-    .filter((job) => job.engine === engine?.id && job.result !== null)
+    .filter((job) => job.model === model?.id && job.result !== null)
     .map((job) => job.result!.rtf)
     .slice(-learnFrom)
     .sort((a, b) => a - b);
@@ -63,7 +71,12 @@ export function estimate(state: StudioState, metrics: TextMetrics): Outlook {
 export type GeneratePlan =
   | { kind: 'no_text' }
   | { kind: 'no_engine' }
-  | { kind: 'too_long'; characters: number }
+  | { kind: 'too_long'; characters: number; maximum: number }
+  /** The model clones, and there is no voice to clone. */
+  | { kind: 'no_voice' }
+  /** The model speaks by description, and there is none. */
+  | { kind: 'no_description' }
+  | { kind: 'instruct_too_long' }
   | { kind: 'offline' }
   | { kind: 'queue'; ahead: number }
   | { kind: 'load_then_generate'; bytes: number }
@@ -73,10 +86,20 @@ export function planGenerate(state: StudioState, maxLength: number): GeneratePla
   const engine = selectEngine(state);
   if (state.connection.status === 'lost') return { kind: 'offline' };
   if (!/\S/.test(state.draft.text)) return { kind: 'no_text' };
-  if (state.draft.text.length > maxLength) return { kind: 'too_long', characters: state.draft.text.length };
-  if (engine === undefined) return { kind: 'no_engine' };
+  const model = selectModel(state);
+  const maximum = Math.min(maxLength, model?.limits.text_characters ?? maxLength);
+  const characters = state.draft.text.length;
+  if (characters > maximum) return { kind: 'too_long', characters, maximum };
+  if (engine === undefined || model === undefined) return { kind: 'no_engine' };
+  if (lacksVoice(state)) return { kind: 'no_voice' };
+  const instruct = selectInstruct(state);
+  if (model.instruct === 'required' && instruct === '') return { kind: 'no_description' };
+  if (instructField(model) !== null && instruct.length > model.limits.instruct_characters) {
+    return { kind: 'instruct_too_long' };
+  }
   if (selectRunningJob(state) !== undefined) return { kind: 'queue', ahead: selectActiveJobs(state).length };
-  const model = selectModelOf(state, engine.id);
-  if (model === undefined) return { kind: 'load_then_generate', bytes: engine.size_bytes };
+  if (selectModelOf(state, model.id) === undefined) {
+    return { kind: 'load_then_generate', bytes: model.size_bytes };
+  }
   return { kind: 'generate' };
 }

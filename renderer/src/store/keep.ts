@@ -33,6 +33,14 @@ export function keeper(storage: Storage | null): Keeper {
   };
   const number = (value: unknown, low: number, high: number, otherwise: number): number =>
     typeof value === 'number' && value >= low && value <= high ? value : otherwise;
+  const parameters = (value: unknown): Draft['parameters'] => {
+    const found: Draft['parameters'] = {};
+    if (typeof value !== 'object' || value === null) return found;
+    for (const [key, one] of Object.entries(value)) {
+      if (typeof one === 'number' || typeof one === 'string' || typeof one === 'boolean') found[key] = one;
+    }
+    return found;
+  };
 
   return {
     draft() {
@@ -41,9 +49,14 @@ export function keeper(storage: Storage | null): Keeper {
       return {
         text: typeof kept.text === 'string' ? kept.text : emptyDraft.text,
         engine: typeof kept.engine === 'string' ? kept.engine : emptyDraft.engine,
+        model: typeof kept.model === 'string' ? kept.model : null,
         voice: typeof kept.voice === 'string' ? kept.voice : null,
+        language: typeof kept.language === 'string' ? kept.language : emptyDraft.language,
+        instruct: typeof kept.instruct === 'string' ? kept.instruct : '',
+        description: typeof kept.description === 'string' ? kept.description : '',
         speed: number(kept.speed, 0.1, 10, 1),
         pitch: number(kept.pitch, 0.1, 10, 1),
+        parameters: parameters(kept.parameters),
         seed: Number.isInteger(kept.seed) ? number(kept.seed, 0, maxSeed, 0) : null,
       };
     },

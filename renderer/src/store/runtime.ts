@@ -35,6 +35,6 @@ export function selectMainDevice(state: RuntimeSlice): DeviceSnapshot | undefine
   return used.find((device) => device.kind !== 'cpu' || device.simulated) ?? used[0];
 }
 
-export function selectModelOf(state: RuntimeSlice, engineId: string): ModelSnapshot | undefined {
-  return state.runtime?.models.find((model) => model.engine === engineId && model.state !== 'failed');
+export function selectModelOf(state: RuntimeSlice, modelId: string): ModelSnapshot | undefined {
+  return state.runtime?.models.find((model) => model.id === modelId && model.state !== 'failed');
 }

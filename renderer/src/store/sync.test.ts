@@ -32,6 +32,7 @@ describe('the store follows the host', () => {
       'host.info',
       'settings.get',
       'engines.list',
+      'voices.list',
       'runtime.snapshot',
       'jobs.list',
     ]);

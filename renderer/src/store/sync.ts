@@ -35,8 +35,11 @@ export function startSync(studio: Studio): () => void {
       step('settings');
       const settings = await bridge.call('settings.get', {});
       step('engines');
-      const { engines } = await bridge.call('engines.list', {});
-      set({ settings, engines });
+      const [{ engines }, { voices }] = await Promise.all([
+        bridge.call('engines.list', {}),
+        bridge.call('voices.list', {}),
+      ]);
+      set({ settings, engines, savedVoices: voices });
       step('runtime');
       const runtime = await bridge.call('runtime.snapshot', {});
       // A read is the truth of now, whatever version an earlier host process had reached.
@@ -81,6 +84,18 @@ export function startSync(studio: Studio): () => void {
     }
   }
 
+  /** A model came or went; the newest answer counts. */
+  let lookups = 0;
+  async function readEngines(): Promise<void> {
+    const current = ++lookups;
+    try {
+      const { engines } = await bridge.call('engines.list', {});
+      if (current === lookups) set({ engines });
+    } catch {
+      // The link is down: everything is read again when it is back.
+    }
+  }
+
   const known = (jobId: string): boolean => store.getState().jobs[jobId] !== undefined;
   const outcome = (jobId: string, ended: Outcome): void => {
     if (known(jobId)) settle(jobId, ended);
@@ -90,6 +105,8 @@ export function startSync(studio: Studio): () => void {
   const stops = [
     bridge.on('runtime.changed', (snapshot) => set((state) => applySnapshot(state, snapshot))),
     bridge.on('settings.changed', (settings) => set({ settings })),
+    bridge.on('models.changed', () => void readEngines()),
+    bridge.on('voices.changed', ({ voices }) => set({ savedVoices: voices })),
     bridge.on('job.queued', (job) => set((state) => upsertJob(state, job))),
     bridge.on('job.progress', (progress) => {
       if (known(progress.job_id)) set((state) => applyProgress(state, progress));

@@ -25,6 +25,7 @@ export async function testStudio(options: { link?: boolean; connect?: boolean } 
     'settings.get': () => fakeSettings(),
     'settings.set': ({ patch }) => fakeSettings(patch),
     'engines.list': () => ({ engines: [fakeEngine] }),
+    'voices.list': () => ({ voices: [] }),
     'runtime.snapshot': () => fakeSnapshot(),
     'jobs.list': () => ({ jobs: [] }),
     'jobs.cancel': () => ({ state: 'stopping' as const }),

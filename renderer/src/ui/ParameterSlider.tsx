@@ -8,6 +8,8 @@ export interface ParameterRange {
   maximum: number;
   step: number;
   default: number;
+  /** Whole numbers only. */
+  whole?: boolean;
 }
 
 /** A slider with its number beside it: drag, type, or double-click for the default, which has a mark. */
@@ -25,7 +27,7 @@ export function ParameterSlider({
   onChange: (value: number) => void;
 }) {
   const id = useId();
-  const { minimum, maximum, step } = range;
+  const { minimum, maximum, step, whole = false } = range;
   const markAt = (range.default - minimum) / (maximum - minimum);
   return (
     <div>
@@ -39,6 +41,7 @@ export function ParameterSlider({
           minimum={minimum}
           maximum={maximum}
           digits={2}
+          whole={whole}
           className="w-16 text-right"
           onCommit={(typed) => onChange(typed ?? range.default)}
         />

@@ -3,7 +3,7 @@ import { useDeferredValue, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { maxTextLength } from '../../../../main/contract/speech.ts';
 import { actionKeys } from '../../actions/registry.ts';
-import { generate, stopRunning } from '../../store/commands.ts';
+import { canGenerate, generate, stopRunning } from '../../store/commands.ts';
 import { estimate, type GeneratePlan, planGenerate } from '../../store/estimate.ts';
 import { selectRunningJob } from '../../store/jobs.ts';
 import { measureText } from '../../store/text-metrics.ts';
@@ -59,12 +59,15 @@ function GenerateButton() {
     no_text: t('generate.generate'),
     no_engine: t('generate.generate'),
     too_long: t('generate.generate'),
+    no_voice: t('generate.noVoice'),
+    no_description: t('generate.noDescription'),
+    instruct_too_long: t('generate.instructTooLong'),
     offline: t('generate.generate'),
     queue: t('generate.queue'),
     load_then_generate: t('generate.load', { size: format.bytes(bytes) }),
     generate: t('generate.generate'),
   };
-  const ready = kind === 'queue' || kind === 'load_then_generate' || kind === 'generate';
+  const ready = canGenerate(kind);
   return (
     <Button
       kind="primary"
@@ -86,6 +89,10 @@ function Outlook() {
   const format = useFormat();
   const text = useStudioState((state) => state.draft.text);
   const kind = useStudioState((state) => planGenerate(state, maxTextLength).kind);
+  const maximum = useStudioState((state) => {
+    const plan = planGenerate(state, maxTextLength);
+    return plan.kind === 'too_long' ? plan.maximum : maxTextLength;
+  });
   const deferred = useDeferredValue(text);
   const metrics = useMemo(() => measureText(deferred), [deferred]);
   const seconds = useStudioState((state) => estimate(state, metrics).computeSeconds);
@@ -96,7 +103,7 @@ function Outlook() {
       <p role="alert" className="text-danger-ink">
         {t('generate.tooLong', {
           characters: format.number(text.length),
-          maximum: format.number(maxTextLength),
+          maximum: format.number(maximum),
         })}
       </p>
     );

@@ -11,7 +11,7 @@ export function JobProgress({ job }: { job: Job }) {
   const { t } = useTranslation();
   const format = useFormat();
   const { progress } = job;
-  const model = useStudioState((state) => selectModelOf(state, job.engine));
+  const model = useStudioState((state) => selectModelOf(state, job.model));
   const text = useStateText(job);
   const elapsed = useElapsed(job);
 
@@ -46,7 +46,7 @@ export function useStateText(job: Job): string {
   const format = useFormat();
   const ahead = useStudioState((state) => queuePosition(state, job.job_id));
   const stopping = useStudioState((state) => state.jobStopping[job.job_id] === true);
-  const model = useStudioState((state) => selectModelOf(state, job.engine));
+  const model = useStudioState((state) => selectModelOf(state, job.model));
   const { progress } = job;
   if (stopping || job.state === 'stopping') return t('progress.stopping');
   if (job.state === 'waiting')

@@ -15,12 +15,13 @@ export function ResultFacts({ job, audio }: { job: Job; audio: AudioSummary | un
   const format = useFormat();
   const language = useLanguage();
   const { result } = job;
-  const voice = useStudioState(
-    (state) =>
-      state.engines
-        .find((engine) => engine.id === job.engine)
-        ?.voices.find((one) => one.id === (result?.voice ?? job.voice))?.name ?? job.voice,
-  );
+  const voice = useStudioState((state) => {
+    const id = result?.voice ?? job.voice;
+    const engine = state.engines.find((one) => one.id === job.engine);
+    const known = [...(engine?.voices ?? []), ...state.savedVoices].find((one) => one.id === id);
+    // A designed voice has no name: the model says what it is.
+    return known?.name ?? (id || engine?.models.find((one) => one.id === job.model)?.name || null);
+  });
   const seconds = result?.seconds ?? (audio === undefined ? 0 : audio.frames / audio.sampleRate);
   const applied = (key: 'speed' | 'pitch'): number | null => {
     const value = result?.applied[key];

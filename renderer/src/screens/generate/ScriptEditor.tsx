@@ -1,7 +1,7 @@
 import { useDeferredValue, useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { editDraft } from '../../store/commands.ts';
-import { selectVoice } from '../../store/engines.ts';
+import { selectTextLanguage } from '../../store/engines.ts';
 import { estimate } from '../../store/estimate.ts';
 import { measureText } from '../../store/text-metrics.ts';
 import { Button } from '../../ui/Button.tsx';
@@ -13,7 +13,7 @@ export function ScriptEditor() {
   const { t } = useTranslation();
   const studio = useStudio();
   const text = useStudioState((state) => state.draft.text);
-  const voiceLanguage = useStudioState((state) => selectVoice(state)?.language);
+  const language = useStudioState(selectTextLanguage);
   // The screen opens to write in, the first time and whenever it comes back.
   useEffect(() => document.getElementById('script')?.focus(), []);
   return (
@@ -21,7 +21,7 @@ export function ScriptEditor() {
       <textarea
         id="script"
         data-testid="script"
-        lang={voiceLanguage}
+        lang={language}
         aria-label={t('script.label')}
         aria-describedby="script-counts"
         placeholder={t('script.placeholder')}

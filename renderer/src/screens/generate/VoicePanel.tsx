@@ -1,14 +1,18 @@
 import { Dices, Lock, LockOpen } from 'lucide-react';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { editDraft, rollSeed } from '../../store/commands.ts';
+import type { SpeechModel } from '../../../../main/contract/models.ts';
+import { chooseModel, editDraft, rollSeed } from '../../store/commands.ts';
 import { maxSeed } from '../../store/draft.ts';
-import { parameterOf, selectEngine, selectVoice } from '../../store/engines.ts';
+import { parameterOf, selectEngine, selectLanguage, selectModel } from '../../store/engines.ts';
 import type { StudioState } from '../../store/state.ts';
 import { IconButton } from '../../ui/Button.tsx';
 import { NumberField } from '../../ui/NumberField.tsx';
 import { ParameterSlider } from '../../ui/ParameterSlider.tsx';
 import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
+import { InstructField } from './InstructField.tsx';
+import { MoreParameters } from './MoreParameters.tsx';
+import { VoiceSelect } from './VoiceSelect.tsx';
 
 /** Who speaks and how: only what the chosen engine has. */
 export function VoicePanel() {
@@ -17,10 +21,9 @@ export function VoicePanel() {
   const studio = useStudio();
   const engines = useStudioState((state) => state.engines);
   const engine = useStudioState(selectEngine);
-  const voice = useStudioState(selectVoice);
+  const model = useStudioState(selectModel);
   const draft = useStudioState((state) => state.draft);
-  const connected = useStudioState((state) => state.connection.status !== 'connecting');
-  const ids = { engine: useId(), voice: useId() };
+  const ids = { engine: useId(), model: useId() };
 
   return (
     <section aria-label={t('voice.panel')} className="space-y-6">
@@ -34,7 +37,7 @@ export function VoicePanel() {
             data-testid="engine"
             className="select"
             value={engine?.id ?? ''}
-            onChange={(event) => editDraft(studio, { engine: event.target.value, voice: null })}
+            onChange={(event) => chooseModel(studio, event.target.value, null)}
           >
             {engines.map((one) => (
               <option key={one.id} value={one.id}>
@@ -44,37 +47,29 @@ export function VoicePanel() {
           </select>
         </div>
       )}
-      <div>
-        <label htmlFor={ids.voice} className="mb-1.5 block text-ink-soft">
-          {t('voice.voice')}
-        </label>
-        <select
-          id={ids.voice}
-          data-testid="voice"
-          className="select"
-          disabled={engine === undefined}
-          value={voice?.id ?? ''}
-          onChange={(event) => editDraft(studio, { voice: event.target.value })}
-        >
-          {engine?.voices.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.name}
-            </option>
-          ))}
-        </select>
-        {engine !== undefined && (
-          <p className="mt-1.5 text-ink-soft text-xs">
-            {engine.name}
-            {' · '}
-            {t('voice.speaks', {
-              languages: format.list((voice ? [voice.language] : engine.languages).map(format.language)),
-            })}
-          </p>
-        )}
-        {engine === undefined && connected && (
-          <p className="mt-1.5 text-warning-ink text-xs">{t('voice.none')}</p>
-        )}
-      </div>
+      {engine !== undefined && engine.models.length > 1 && (
+        <div>
+          <label htmlFor={ids.model} className="mb-1.5 block text-ink-soft">
+            {t('voice.model')}
+          </label>
+          <select
+            id={ids.model}
+            data-testid="model-select"
+            className="select"
+            value={model?.id ?? ''}
+            onChange={(event) => chooseModel(studio, engine.id, event.target.value)}
+          >
+            {engine.models.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+      <VoiceSelect />
+      {model !== undefined && model.languages.length > 1 && <LanguageSelect model={model} />}
+      {model !== undefined && <InstructField model={model} />}
       {(['speed', 'pitch'] as const).map((key) => {
         const range = parameterOf(engine, key);
         if (range === undefined) return null;
@@ -91,7 +86,38 @@ export function VoicePanel() {
         );
       })}
       <Seed />
+      {engine !== undefined && <MoreParameters engine={engine} />}
     </section>
+  );
+}
+
+/** `auto` first, then the model's languages by their names in the window's language. */
+function LanguageSelect({ model }: { model: SpeechModel }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const studio = useStudio();
+  const language = useStudioState(selectLanguage);
+  const id = useId();
+  return (
+    <div>
+      <label htmlFor={id} className="mb-1.5 block text-ink-soft">
+        {t('voice.language')}
+      </label>
+      <select
+        id={id}
+        data-testid="language"
+        className="select"
+        value={language}
+        onChange={(event) => editDraft(studio, { language: event.target.value })}
+      >
+        <option value="auto">{model.auto_language ? t('voice.languageAuto') : t('voice.languageOwn')}</option>
+        {model.languages.map((tag) => (
+          <option key={tag} value={tag}>
+            {format.language(tag)}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 

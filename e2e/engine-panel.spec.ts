@@ -1,0 +1,168 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import AxeBuilder from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import { encodeWav } from '../main/audio/wav.ts';
+import type { CallInput, CallName, CallResponse } from '../main/contract/index.ts';
+import { artificialReference } from '../main/engines/plain-task.ts';
+import { launchStudio, root, type Studio } from './studio.ts';
+
+const artifacts = join(root, 'e2e', 'artifacts');
+mkdirSync(artifacts, { recursive: true });
+const tiny = join(root, 'main', 'engines', 'qwen3-tts', 'fixtures', 'tiny');
+
+/** A call of the page's own bridge. */
+function call<N extends CallName>(page: Page, name: N, request: CallInput<N>): Promise<CallResponse<N>> {
+  return page.evaluate(
+    ([callName, input]) =>
+      (
+        window as unknown as { mizuoto: { call(name: string, request: unknown): Promise<unknown> } }
+      ).mizuoto.call(callName as string, input),
+    [name, request] as const,
+  ) as Promise<CallResponse<N>>;
+}
+
+async function withStudio(
+  options: Parameters<typeof launchStudio>[0],
+  body: (studio: Studio) => Promise<void>,
+): Promise<void> {
+  const studio = await launchStudio(options);
+  try {
+    await body(studio);
+    expect(studio.complaints, 'the console is free of errors').toEqual([]);
+  } catch (error) {
+    await studio.page.screenshot({ path: join(artifacts, 'engine-failure.png') }).catch(() => undefined);
+    throw error;
+  } finally {
+    await studio.close();
+  }
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
+  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`)).toEqual([]);
+}
+
+/** Colours that still change would be pictured, and judged, half way. */
+async function picture(page: Page, name: string): Promise<void> {
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((one) => one instanceof CSSTransition)
+        .map((one) => one.finished),
+    ),
+  );
+  await page.screenshot({ path: join(artifacts, name) });
+}
+
+const customVoice = 'qwen3-tts:1.7b-custom-voice';
+const voiceDesign = 'qwen3-tts:1.7b-voice-design';
+
+test('an engine with several models shows what each can do, and speaks so', async () => {
+  // Three tiny models are read and two speak, beside whatever else this machine does.
+  test.setTimeout(240_000);
+  const home = mkdtempSync(join(tmpdir(), 'mizuoto-e2e-'));
+  try {
+    await withStudio({ home, size: { width: 1280, height: 1000 } }, async ({ page }) => {
+      const engine = page.getByTestId('engine');
+      await expect(page.getByTestId('voice')).toBeVisible();
+      await expect(engine, 'one engine is no choice').toHaveCount(0);
+      await call(page, 'settings.set', { patch: { 'compute.threads': 1 } });
+      for (const kind of ['custom_voice', 'voice_design', 'base']) {
+        await call(page, 'models.add', { path: join(tiny, kind) });
+      }
+      // The window learns of new models without a restart.
+      await engine.selectOption('qwen3-tts');
+      const model = page.getByTestId('model-select');
+      await model.selectOption(customVoice);
+      await page.getByTestId('voice').selectOption('ryan');
+      await expect(page.getByTestId('language').locator('option').first()).toHaveText('Detect from the text');
+      await page.getByTestId('language').selectOption({ label: 'English' });
+      await page.getByTestId('instruct').fill('Softly and slowly.');
+      const more = page.getByTestId('more');
+      await more.locator('summary').click();
+      const temperature = more.getByRole('textbox', { name: 'Temperature', exact: true });
+      await temperature.fill('0.7');
+      await temperature.press('Enter');
+      await expect(more.locator('summary')).toContainText('1 changed');
+      const seed = page.getByTestId('seed').getByRole('textbox');
+      await seed.fill('3');
+      await seed.press('Enter');
+      await page.getByTestId('script').fill('hello.');
+      await picture(page, 'engine-speakers-en.png');
+      await expectAccessible(page);
+      await page.getByTestId('generate').click();
+      await expect(page.getByTestId('result')).toHaveCount(1, { timeout: 60_000 });
+      await expect(page.getByTestId('progress')).toHaveCount(0, { timeout: 60_000 });
+      await expect(page.getByTestId('error-card')).toHaveCount(0);
+      // It is loaded now: the button knows this model from its sisters.
+      await expect(page.getByTestId('generate')).toHaveAttribute('data-plan', 'generate');
+      const { jobs } = await call(page, 'jobs.list', {});
+      expect(jobs).toMatchObject([
+        {
+          model: customVoice,
+          state: 'finished',
+          result: { voice: 'ryan', applied: { language: 'en', temperature: 0.7 } },
+        },
+      ]);
+
+      await model.selectOption(voiceDesign);
+      await expect(page.getByTestId('voice')).toHaveCount(0);
+      await expect(page.getByTestId('instruct'), 'how to speak is not who speaks').toHaveValue('');
+      await expect(page.getByTestId('generate')).toBeDisabled();
+      await expect(page.getByTestId('generate')).toHaveText('Describe the voice first');
+      await picture(page, 'engine-design-en.png');
+      await expectAccessible(page);
+      await page.getByTestId('instruct').fill('An old king.');
+      await expect(page.getByTestId('generate')).toBeEnabled();
+
+      await model.selectOption('qwen3-tts:1.7b-base');
+      await expect(page.getByTestId('voices-hint')).toContainText('mizuoto voices add');
+      await expect(page.getByTestId('generate')).toHaveText('Add a voice first');
+      await picture(page, 'engine-clone-en.png');
+      await expectAccessible(page);
+
+      const { samples, sampleRate } = artificialReference();
+      const { bytes } = encodeWav([samples.subarray(0, 2 * sampleRate)], { sampleRate });
+      const audio = Buffer.from(bytes).toString('base64');
+      await call(page, 'voices.add', { name: 'Grandfather', audio, language: 'en' });
+      await expect(page.getByTestId('voices-hint')).toHaveCount(0);
+      await expect(page.getByTestId('voice').locator('optgroup')).toHaveAttribute('label', 'My voices');
+      await expect(page.getByTestId('voice')).toHaveValue('saved:grandfather');
+      await page.getByTestId('voice').click();
+      await picture(page, 'engine-voices-en.png');
+      await page.keyboard.press('Escape');
+      await page.getByTestId('generate').click();
+      await expect(page.getByTestId('result')).toHaveCount(2, { timeout: 60_000 });
+      await expect(page.getByTestId('progress')).toHaveCount(0, { timeout: 60_000 });
+      await expect(page.getByTestId('result').first()).toContainText('Grandfather');
+    });
+
+    await withStudio(
+      { home, locale: 'zh-CN', theme: 'dark', size: { width: 1280, height: 1000 } },
+      async ({ page }) => {
+        await page.getByTestId('script').fill('hello.');
+        await page.getByTestId('engine').selectOption('qwen3-tts');
+        const model = page.getByTestId('model-select');
+        await model.selectOption(customVoice);
+        await page.getByTestId('voice').selectOption('eric');
+        await expect(page.getByTestId('language').locator('option').first()).toHaveText('根据文字自动识别');
+        await page.getByTestId('more').locator('summary').click();
+        await picture(page, 'engine-speakers-zh.png');
+        await expectAccessible(page);
+        await model.selectOption(voiceDesign);
+        await page.getByTestId('instruct').fill('');
+        await expect(page.getByTestId('generate')).toHaveText('请先描述声音');
+        await picture(page, 'engine-design-zh.png');
+        await model.selectOption('qwen3-tts:1.7b-base');
+        await expect(page.getByTestId('voice').locator('optgroup')).toHaveAttribute('label', '我的声音');
+        await picture(page, 'engine-clone-zh.png');
+        await expectAccessible(page);
+      },
+    );
+  } finally {
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  }
+});

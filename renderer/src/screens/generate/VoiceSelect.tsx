@@ -1,0 +1,111 @@
+import { useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Speaker, SpeechModel } from '../../../../main/contract/models.ts';
+import { en } from '../../i18n/en.ts';
+import { isKnown } from '../../i18n/known.ts';
+import { editDraft } from '../../store/commands.ts';
+import { savedKey, selectEngine, selectModel, selectVoice, selectVoiceKey } from '../../store/engines.ts';
+import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
+
+/** The model's speakers and, where it clones, the voices that the person keeps. */
+export function VoiceSelect() {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const studio = useStudio();
+  const engine = useStudioState(selectEngine);
+  const model = useStudioState(selectModel);
+  const voice = useStudioState(selectVoice);
+  const key = useStudioState(selectVoiceKey);
+  const saved = useStudioState((state) => state.savedVoices);
+  const connected = useStudioState((state) => state.connection.status !== 'connecting');
+  const ids = { voice: useId(), hint: useId() };
+
+  if (engine !== undefined && model === undefined) return null;
+  const clones = model?.modes.includes('clone') === true;
+  if (model !== undefined && !clones && model.speakers.length === 0) return null;
+  const several = (model?.languages.length ?? 0) > 1;
+  const name = (one: { name: string; language: string | null }) =>
+    several && one.language !== null ? format.parts([one.name, format.language(one.language)]) : one.name;
+  const speakers = model?.speakers.map((one) => (
+    <option key={one.id} value={one.id}>
+      {name(one)}
+    </option>
+  ));
+  const lacking = clones && model?.speakers.length === 0 && saved.length === 0;
+  return (
+    <div>
+      <label htmlFor={ids.voice} className="mb-1.5 block text-ink-soft">
+        {t('voice.voice')}
+      </label>
+      <select
+        id={ids.voice}
+        data-testid="voice"
+        className="select"
+        disabled={model === undefined || lacking}
+        aria-describedby={engine === undefined ? undefined : ids.hint}
+        value={key ?? ''}
+        onChange={(event) => editDraft(studio, { voice: event.target.value })}
+      >
+        {lacking && <option value="">{t('voice.noneYet')}</option>}
+        {clones ? (
+          <>
+            {speakers !== undefined && speakers.length > 0 && (
+              <optgroup label={t('voice.modelSpeakers')}>{speakers}</optgroup>
+            )}
+            {saved.length > 0 && (
+              <optgroup label={t('voice.mine')}>
+                {saved.map((one) => (
+                  <option key={one.id} value={savedKey(one)}>
+                    {name(one)}
+                  </option>
+                ))}
+              </optgroup>
+            )}
+          </>
+        ) : (
+          speakers
+        )}
+      </select>
+      {engine !== undefined && model !== undefined && (
+        <div id={ids.hint} className="mt-1.5 text-ink-soft text-xs">
+          {several ? (
+            voice !== undefined && 'description' in voice && <SpeakerNote speaker={voice} />
+          ) : (
+            <SpeaksNote engine={engine.name} model={model} voice={voice?.language ?? null} />
+          )}
+          {clones && saved.length === 0 && (
+            <p data-testid="voices-hint">
+              {t('voice.addHint')}
+              <code className="selectable mt-1 block break-words rounded-md bg-hover px-2 py-1 text-ink">
+                {`mizuoto voices add ${t('voice.addArguments')}`}
+              </code>
+            </p>
+          )}
+        </div>
+      )}
+      {engine === undefined && connected && (
+        <p className="mt-1.5 text-warning-ink text-xs">{t('voice.none')}</p>
+      )}
+    </div>
+  );
+}
+
+function SpeaksNote({ engine, model, voice }: { engine: string; model: SpeechModel; voice: string | null }) {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const languages = voice === null ? model.languages : [voice];
+  return (
+    <p>
+      {format.parts([engine, t('voice.speaks', { languages: format.list(languages.map(format.language)) })])}
+    </p>
+  );
+}
+
+/** What the speaker sounds like; engines say it in English. */
+function SpeakerNote({ speaker }: { speaker: Speaker }) {
+  const { t } = useTranslation();
+  const language = useLanguage();
+  if (isKnown(en.voice.speakers, speaker.id)) return <p>{t(`voice.speakers.${speaker.id}`)}</p>;
+  if (language !== 'en' || speaker.description === '') return null;
+  return <p>{speaker.description}</p>;
+}
