@@ -34,7 +34,7 @@ interface Shape {
   /** Passes in one graph: the steady rhythm of a flow decoder. */
   passes: number;
 }
-const onSimulated: Shape = { width: 512, hidden: 1024, rows: 96, passes: 4 };
+const onSimulated: Shape = { width: 1024, hidden: 2048, rows: 96, passes: 4 };
 /** The software device is thirty times slower. */
 const onVulkan: Shape = { width: 512, hidden: 1024, rows: 4, passes: 2 };
 
