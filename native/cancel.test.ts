@@ -117,6 +117,9 @@ describe('cancel', () => {
     const { input } = stack.record(recorder);
     const graph = recorder.compile(device, device.createArena());
     const token = addon.createCancelToken();
+    // Keeps the device busy until all are queued and the token is cancelled.
+    const [before, first] = [longGraph(device), addon.createCancelToken()];
+    const running = failureCode(() => before.start(first));
     const runs = [token, undefined, token, undefined].map((signal) =>
       graph.run({ inputs: [[input, stack.input]], signal }).then(
         () => 'done',
@@ -124,9 +127,9 @@ describe('cancel', () => {
       ),
     );
     token.cancel();
-    const outcomes = await Promise.all(runs);
-    expect([outcomes[1], outcomes[3]]).toEqual(['done', 'done']);
-    expect(outcomes[2]).toBe('Cancelled');
+    first.cancel();
+    expect(await running).toBe('Cancelled');
+    expect(await Promise.all(runs)).toEqual(['Cancelled', 'done', 'Cancelled', 'done']);
   });
 });
 
@@ -162,7 +165,7 @@ describe('progress', () => {
 
   it('rises to the number of segments, also inside one call', async () => {
     const device = await open();
-    const stack = makeStack({ blocks: 6, width: 256, rows: 1024 });
+    const stack = makeStack({ blocks: 6, width: 256, rows: 8192 });
     stack.store.bind(device);
     const recorder = addon.createRecorder();
     const { input } = stack.record(recorder);
