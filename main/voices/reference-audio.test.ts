@@ -2,17 +2,27 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeWav } from '../audio/wav.ts';
 import { referenceWav } from '../host/testing/reference-wav.ts';
+import { Random } from '../nn/random.ts';
 import { readReferenceAudio, referenceHash } from './reference-audio.ts';
 
 const rate = 24_000;
 const limits = { minimum: 1, maximum: 30 };
 const wav = (channels: Float32Array[], options: Partial<Parameters<typeof encodeWav>[1]> = {}) =>
   encodeWav(channels, { sampleRate: rate, ...options }).bytes;
-const hum = (seconds: number, level = 0.3, hertz = 140, sampleRate = rate) =>
+const tone = (seconds: number, level = 0.3, hertz = 140, sampleRate = rate) =>
   Float32Array.from(
     { length: Math.round(seconds * sampleRate) },
     (_, n) => level * Math.sin((2 * Math.PI * hertz * n) / sampleRate),
   );
+/** Loud and soft by turns, three times a second, as syllables are. */
+const hum = (seconds: number, level = 0.3, hertz = 140, sampleRate = rate) =>
+  tone(seconds, level, hertz, sampleRate).map(
+    (sample, n) => sample * (0.6 - 0.4 * Math.cos((6 * Math.PI * n) / sampleRate)),
+  );
+const noise = (seconds: number) => {
+  const random = new Random(1);
+  return Float32Array.from({ length: Math.round(seconds * rate) }, () => 0.2 * random.normal());
+};
 const codes = (warnings: { code: string }[]) => warnings.map(({ code }) => code);
 
 describe('a usable recording', () => {
@@ -83,10 +93,14 @@ describe('a usable recording', () => {
 describe('a recording that cannot be used', () => {
   it.each<[string, Uint8Array, object, RegExp]>([
     ['too short', wav([hum(0.6)]), { seconds: 0.6, minimum: 1 }, /lasts 0.6 s; at least 1 s/],
+    ['short by a sample', wav([hum(1).subarray(1)]), { seconds: 0.99 }, /lasts 0.99 s; at least 1 s/],
     ['empty', wav([new Float32Array(0)]), { seconds: 0, minimum: 1 }, /lasts 0 s/],
     ['too long', wav([hum(31)]), { seconds: 31, maximum: 30 }, /lasts 31 s; at most 30 s/],
-    ['silent', wav([new Float32Array(2 * rate)]), { level_db: -999 }, /Nothing can be heard/],
+    ['silent', wav([new Float32Array(2 * rate)]), { level_db: -120 }, /Nothing can be heard/],
     ['nearly silent', wav([hum(2, 0.002)]), { level_db: -54 }, /at -54 dBFS/],
+    ['a tone', wav([tone(2)]), {}, /no speech: its level changes by 0(\.\d)? dB only/],
+    ['noise', wav([noise(2)]), {}, /no speech: its level changes by 0(\.\d)? dB only/],
+    ['a constant', wav([new Float32Array(2 * rate).fill(0.3)]), { variation_db: 0 }, /no speech/],
     ['a click', wav([clicks(2)]), { minimum: 0.4 }, /Only 0\.\d+ s .* hold sound/],
     [
       'clipped',

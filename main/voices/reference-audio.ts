@@ -10,6 +10,7 @@ export const keptSeconds = { minimum: 0.5, maximum: 600 };
 
 /** Below this nothing was recorded but the noise of the equipment. */
 const silentPeakDb = -50;
+const digitalSilenceDb = -120;
 const quietDb = -38;
 /** At least this much of a reference has to be sound. */
 const minimumSoundSeconds = 0.4;
@@ -17,6 +18,8 @@ const minimumSoundSeconds = 0.4;
 const clippedRefused = 0.05;
 const clippedWarned = 0.002;
 const dullRate = 16_000;
+/** Levels of speech differ by 5 dB and more from moment to moment; those of a tone or of noise hardly do. */
+const steadyDb = 1.5;
 
 export interface ReferenceAudio {
   /** Mono, -1..1. */
@@ -30,7 +33,7 @@ export interface ReferenceAudio {
  * Reads a WAV file of any rate and channel count and checks that a voice can be cloned from it.
  *
  * @throws StudioError `file_unreadable` for what is no WAV file, `reference_unusable` for one that is too short, too
- *   long, silent or clipped, with the numbers
+ *   long, silent, clipped or as steady as no speech is, with the numbers
  */
 export async function readReferenceAudio(
   bytes: Uint8Array,
@@ -59,7 +62,8 @@ export async function referenceHash(
 }
 
 function checkLength(seconds: number, { minimum, maximum }: { minimum: number; maximum: number }): void {
-  const shown = Math.round(seconds * 100) / 100;
+  // Rounded away from the limit: "1 s, where 1 s is needed" explains nothing.
+  const shown = (seconds < minimum ? Math.floor : Math.ceil)(seconds * 100) / 100;
   if (seconds < minimum) {
     throw new StudioError(
       'reference_unusable',
@@ -82,6 +86,8 @@ interface Level {
   /** Of the windows of 10 ms that are no silence. */
   speech: number;
   soundSeconds: number;
+  /** Standard deviation of their levels, dB. */
+  variationDb: number;
   /** Share of samples in runs of three or more at full scale. */
   clipped: number;
 }
@@ -92,6 +98,9 @@ async function measure(samples: Float32Array, sampleRate: number): Promise<Level
   let peak = 0;
   let energy = 0;
   let sounding = 0;
+  let windows = 0;
+  let sum = 0;
+  let squares = 0;
   // Blocks of whole windows.
   for await (const block of blocksOf(samples, window * 500)) {
     for (let at = 0; at < block.length; at += window) {
@@ -100,6 +109,10 @@ async function measure(samples: Float32Array, sampleRate: number): Promise<Level
       const level = rms(part);
       if (level < silence) continue;
       sounding += part.length;
+      const decibels = toDecibels(level);
+      windows++;
+      sum += decibels;
+      squares += decibels * decibels;
       energy += level * level * part.length;
     }
   }
@@ -107,6 +120,7 @@ async function measure(samples: Float32Array, sampleRate: number): Promise<Level
     peak,
     speech: sounding === 0 ? 0 : Math.sqrt(energy / sounding),
     soundSeconds: sounding / sampleRate,
+    variationDb: windows === 0 ? 0 : Math.sqrt(Math.max(0, squares / windows - (sum / windows) ** 2)),
     clipped: await clippedShare(samples, peak),
   };
 }
@@ -117,7 +131,7 @@ function checkLevel(
   warnings: Said[],
 ): void {
   const highest = toDecibels(level.peak);
-  if (highest < silentPeakDb) throw silent(Number.isFinite(highest) ? Math.round(highest) : -999);
+  if (highest < silentPeakDb) throw silent(Math.round(Math.max(highest, digitalSilenceDb)));
   if (level.soundSeconds < Math.min(minimumSoundSeconds, seconds)) {
     throw new StudioError(
       'reference_unusable',
@@ -131,6 +145,14 @@ function checkLevel(
       'reference_unusable',
       `The reference audio is clipped: ${share}% of its samples are at full scale. Record it again at a lower level.`,
       { params: { share } },
+    );
+  }
+  if (level.variationDb < steadyDb) {
+    const variation_db = Math.round(level.variationDb * 10) / 10;
+    throw new StudioError(
+      'reference_unusable',
+      `The reference audio holds no speech: its level changes by ${variation_db} dB only, as that of a tone or of noise. Choose a recording of a voice.`,
+      { params: { variation_db } },
     );
   }
   if (level.clipped > clippedWarned) warnings.push(say('reference_clipped', { share }));

@@ -3,8 +3,11 @@ import { kaiserBest, Resampler } from '../../audio/resample.ts';
 import { StudioError } from '../../contract/errors.ts';
 import type { Reference } from '../engine.ts';
 
-/** Nobody says more characters in a second, in any script. */
-const charactersPerSecond = 30;
+/** Nobody says more letters in a second. */
+const lettersPerSecond = 30;
+/** In scripts that write syllables, a character is as long as so many letters. */
+const lettersPerSyllable = 2.5;
+const syllables = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
 
 /** Samples resampled before messages such as a cancel are looked at. */
 const block = 8192;
@@ -36,8 +39,12 @@ export async function resampled(
  * @throws StudioError `reference_unusable`
  */
 export function checkTranscript(text: string, seconds: number): void {
-  const characters = text.replace(/\s+/g, ' ').trim().length;
-  const most = Math.ceil(10 + charactersPerSecond * seconds);
+  const written = text.replace(/\s+/g, ' ').trim();
+  const characters = written.length;
+  const long = written.match(syllables)?.length ?? 0;
+  // As many letters as it would be, and what a character of this text is worth.
+  const letters = characters + (lettersPerSyllable - 1) * long;
+  const most = Math.ceil(((10 + lettersPerSecond * seconds) * characters) / Math.max(1, letters));
   if (characters <= most) return;
   const shown = Math.round(seconds * 10) / 10;
   throw new StudioError(

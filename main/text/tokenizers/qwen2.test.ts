@@ -64,6 +64,9 @@ describe('a damaged tokenizer', () => {
   it.each([
     ['vocab.json', '{"a": "b"}'],
     ['vocab.json', '{'],
+    ['vocab.json', '[]'],
+    ['vocab.json', '{"a": 1}'],
+    ['merges.txt', '#version: 0.2\n'],
     ['merges.txt', '#version: 0.2\na b\nabc\n'],
     ['tokenizer_config.json', '{"tokenizer_class": "LlamaTokenizer", "added_tokens_decoder": {}}'],
     ['tokenizer_config.json', '{"tokenizer_class": "Qwen2Tokenizer"}'],

@@ -43,6 +43,9 @@ const split =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" +
   '|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+';
 
+/** Bytes that stand for themselves in a byte-level vocabulary, and the space: without them, text would vanish. */
+const plainCharacters = [...Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)), '\u0120'];
+
 const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
 
 /**
@@ -58,6 +61,8 @@ export async function readQwen2Tokenizer(folder: string): Promise<TextTokenizer>
     readJson(file('vocab.json'), vocabularySchema),
     readText(file('merges.txt')),
   ]);
+  const absent = plainCharacters.find((character) => !Object.hasOwn(vocab, character));
+  if (absent !== undefined) throw damaged(file('vocab.json'), `it has no token for "${absent}"`);
   const merges = mergesText
     .split(/\r?\n/)
     .filter((line, index) => line && !(index === 0 && line.startsWith('#version')));
@@ -65,6 +70,7 @@ export async function readQwen2Tokenizer(folder: string): Promise<TextTokenizer>
     (merge) => merge.indexOf(' ') < 1 || merge.indexOf(' ') !== merge.lastIndexOf(' '),
   );
   if (broken !== undefined) throw damaged(file('merges.txt'), `"${broken}" is no pair of tokens`);
+  if (merges.length === 0) throw damaged(file('merges.txt'), 'it holds no pairs of tokens');
   const added_tokens = Object.entries(config.added_tokens_decoder).map(([id, token]) => ({
     id: Number(id),
     ...token,
