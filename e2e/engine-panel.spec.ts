@@ -1,48 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { encodeWav } from '../main/audio/wav.ts';
-import type { CallInput, CallName, CallResponse } from '../main/contract/index.ts';
 import { artificialReference } from '../main/engines/plain-task.ts';
-import { launchStudio, root, type Studio } from './studio.ts';
+import { artifacts, call, expectAccessible, withStudio } from './scene.ts';
+import { root } from './studio.ts';
 
-const artifacts = join(root, 'e2e', 'artifacts');
-mkdirSync(artifacts, { recursive: true });
 const tiny = join(root, 'main', 'engines', 'qwen3-tts', 'fixtures', 'tiny');
-
-/** A call of the page's own bridge. */
-function call<N extends CallName>(page: Page, name: N, request: CallInput<N>): Promise<CallResponse<N>> {
-  return page.evaluate(
-    ([callName, input]) =>
-      (
-        window as unknown as { mizuoto: { call(name: string, request: unknown): Promise<unknown> } }
-      ).mizuoto.call(callName as string, input),
-    [name, request] as const,
-  ) as Promise<CallResponse<N>>;
-}
-
-async function withStudio(
-  options: Parameters<typeof launchStudio>[0],
-  body: (studio: Studio) => Promise<void>,
-): Promise<void> {
-  const studio = await launchStudio(options);
-  try {
-    await body(studio);
-    expect(studio.complaints, 'the console is free of errors').toEqual([]);
-  } catch (error) {
-    await studio.page.screenshot({ path: join(artifacts, 'engine-failure.png') }).catch(() => undefined);
-    throw error;
-  } finally {
-    await studio.close();
-  }
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
-  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`)).toEqual([]);
-}
 
 /** Colours that still change would be pictured, and judged, half way. */
 async function picture(page: Page, name: string): Promise<void> {
@@ -93,6 +58,10 @@ test('an engine with several models shows what each can do, and speaks so', asyn
       await page.getByTestId('script').fill('hello.');
       await picture(page, 'engine-speakers-en.png');
       await expectAccessible(page);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await picture(page, 'engine-speakers-en-dark.png');
+      await expectAccessible(page);
+      await page.emulateMedia({ colorScheme: 'light' });
       await page.getByTestId('generate').click();
       await expect(page.getByTestId('result')).toHaveCount(1, { timeout: 60_000 });
       await expect(page.getByTestId('progress')).toHaveCount(0, { timeout: 60_000 });
@@ -159,6 +128,9 @@ test('an engine with several models shows what each can do, and speaks so', asyn
         await model.selectOption('qwen3-tts:1.7b-base');
         await expect(page.getByTestId('voice').locator('optgroup')).toHaveAttribute('label', '我的声音');
         await picture(page, 'engine-clone-zh.png');
+        await expectAccessible(page);
+        await page.emulateMedia({ colorScheme: 'light' });
+        await picture(page, 'engine-clone-zh-light.png');
         await expectAccessible(page);
       },
     );

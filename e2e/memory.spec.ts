@@ -1,42 +1,10 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
-import type { CallInput, CallName, CallResponse } from '../main/contract/index.ts';
-import { launchStudio, root, type Studio } from './studio.ts';
+import { artifacts, call, expectAccessible, withStudio } from './scene.ts';
 
-const artifacts = join(root, 'e2e', 'artifacts');
-mkdirSync(artifacts, { recursive: true });
 const text = 'Hello from Mizuoto. It is half past nine, and the water is calm.';
 const MiB = 1024 ** 2;
-
-/** A call of the page's own bridge. */
-function call<N extends CallName>(page: Page, name: N, request: CallInput<N>): Promise<CallResponse<N>> {
-  return page.evaluate(
-    ([callName, input]) =>
-      (
-        window as unknown as { mizuoto: { call(name: string, request: unknown): Promise<unknown> } }
-      ).mizuoto.call(callName as string, input),
-    [name, request] as const,
-  ) as Promise<CallResponse<N>>;
-}
-
-async function withStudio(
-  options: Parameters<typeof launchStudio>[0],
-  body: (studio: Studio) => Promise<void>,
-): Promise<void> {
-  const studio = await launchStudio(options);
-  test.info().annotations.push({ type: 'shell', description: studio.kind });
-  try {
-    await body(studio);
-    expect(studio.complaints, 'the console is free of errors').toEqual([]);
-  } catch (error) {
-    await studio.page.screenshot({ path: join(artifacts, 'memory-failure.png') }).catch(() => undefined);
-    throw error;
-  } finally {
-    await studio.close();
-  }
-}
 
 /** A simulated card on which the voice has spoken a few times, so that everything is measured. */
 async function spokenOn(page: Page, megabytes: number, times = 3): Promise<void> {
@@ -50,11 +18,6 @@ async function spokenOn(page: Page, megabytes: number, times = 3): Promise<void>
     await expect(page.getByTestId('progress')).toHaveCount(0, { timeout: 60_000 });
   }
   await page.getByTestId('nav-memory').click();
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
-  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`)).toEqual([]);
 }
 
 /** The whole screen in one picture. */

@@ -1,11 +1,8 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, test } from '@playwright/test';
-import { launchStudio, root, type Studio } from './studio.ts';
+import { artifacts, expectAccessible, withStudio } from './scene.ts';
 
-const artifacts = join(root, 'e2e', 'artifacts');
-mkdirSync(artifacts, { recursive: true });
 const text = 'Hello from Mizuoto. It is half past nine, and the water is calm.';
 const longText = Array.from(
   { length: 60 },
@@ -23,23 +20,6 @@ function pcm16(path: string): { rate: number; samples: Int16Array } {
     rate: bytes.readUInt32LE(24),
     samples: new Int16Array(body.buffer.slice(body.byteOffset, body.byteOffset + length)),
   };
-}
-
-async function withStudio(
-  options: Parameters<typeof launchStudio>[0],
-  body: (studio: Studio) => Promise<void>,
-) {
-  const studio = await launchStudio(options);
-  test.info().annotations.push({ type: 'shell', description: studio.kind });
-  try {
-    await body(studio);
-    expect(studio.complaints, 'the console is free of errors').toEqual([]);
-  } catch (error) {
-    await studio.page.screenshot({ path: join(artifacts, 'failure.png') }).catch(() => undefined);
-    throw error;
-  } finally {
-    await studio.close();
-  }
 }
 
 test('a person types, generates, hears, saves, and watches memory', async () => {
@@ -150,8 +130,7 @@ for (const [locale, theme] of [
       await page.getByTestId('nav-memory').click();
       await expect(page.getByTestId('model')).toHaveCount(1);
       await page.screenshot({ path: join(artifacts, `memory-${locale}-${theme}.png`) });
-      const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
-      expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`)).toEqual([]);
+      await expectAccessible(page);
     });
   });
 }

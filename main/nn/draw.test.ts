@@ -3,23 +3,10 @@ import type { Addon, Device, GraphRecorder } from '../../native/addon.ts';
 import { type DrawOptions, drawsOn, drawToken, drawTokenOnHost } from './draw.ts';
 import { GraphBuilder } from './graph.ts';
 import { Random } from './random.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from './testing/devices.ts';
+import { addon, openTestDevice, testLimits } from './testing/devices.ts';
+import { describeOnDevices } from './testing/suites.ts';
 
-describe.each(['CPU', 'Vulkan'] as const)('drawing within a graph on %s', (name) => {
-  if (name === 'Vulkan' && vulkanName === null) {
-    it('has a Vulkan device', ({ skip }) => {
-      if (vulkanRequired) throw new Error(absentVulkan);
-      skip(absentVulkan);
-    });
-    return;
-  }
+describeOnDevices('drawing within a graph on %s', (name) => {
   let device: Device;
   beforeAll(async () => {
     device = await openTestDevice(name);

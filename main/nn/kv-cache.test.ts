@@ -6,16 +6,10 @@ import { KVCache, type KVCacheKind, type KVCacheOptions } from './kv-cache.ts';
 import { causalMask } from './masks.ts';
 import { Random } from './random.ts';
 import { randomWeights } from './random-weights.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from './testing/devices.ts';
+import { addon, openTestDevice, testLimits } from './testing/devices.ts';
 import { largestDifference } from './testing/fixtures.ts';
 import { Stack, width } from './testing/stack.ts';
+import { describeOnDevices } from './testing/suites.ts';
 
 const layers = 2;
 const options = { layers, kvHeads: 2, headDim: 8 };
@@ -86,16 +80,9 @@ class Decoder {
   }
 }
 
-describe.each(['CPU', 'Vulkan'] as const)('KVCache on %s', (name) => {
+describeOnDevices('KVCache on %s', (name) => {
   vi.setConfig({ testTimeout: testLimits[name] });
 
-  if (name === 'Vulkan' && vulkanName === null) {
-    it('has a Vulkan device', ({ skip }) => {
-      if (vulkanRequired) throw new Error(absentVulkan);
-      skip(absentVulkan);
-    });
-    return;
-  }
   let device: Device;
   let decoder: Decoder;
   /** Whole sequences are computed on the CPU. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Arena, Checkpoint, Device, TensorData } from '../../native/addon.ts';
 import { loadWeights } from './checkpoint.ts';
 import * as F from './functional.ts';
@@ -16,15 +16,9 @@ import { GroupNorm, LayerNorm, RMSNorm } from './layers/norm.ts';
 import { causalMask, paddingMask } from './masks.ts';
 import { Module } from './module.ts';
 import type { Tensor } from './tensor.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from './testing/devices.ts';
+import { addon, openTestDevice, testLimits } from './testing/devices.ts';
 import { fixture, type LayerCase, largestDifference, layerCases, openFixtures } from './testing/fixtures.ts';
+import { describeOnDevices } from './testing/suites.ts';
 
 type Tolerance = Record<'CPU' | 'Vulkan', number>;
 
@@ -150,14 +144,7 @@ function hidePadding(entry: LayerCase, output: Float32Array, checkpoint: Checkpo
   return output;
 }
 
-describe.each(['CPU', 'Vulkan'] as const)('layers against PyTorch on %s', (name) => {
-  if (name === 'Vulkan' && vulkanName === null) {
-    it('has a Vulkan device', ({ skip }) => {
-      if (vulkanRequired) throw new Error(absentVulkan);
-      skip(absentVulkan);
-    });
-    return;
-  }
+describeOnDevices('layers against PyTorch on %s', (name) => {
   let device: Device;
   let arena: Arena;
   let checkpoint: Checkpoint;

@@ -4,8 +4,9 @@ import { GraphBuilder } from './graph.ts';
 import { causalMask } from './masks.ts';
 import { Random } from './random.ts';
 import { randomWeights } from './random-weights.ts';
-import { absentVulkan, addon, testLimits, vulkanName, vulkanRequired } from './testing/devices.ts';
+import { addon } from './testing/devices.ts';
 import { Stack, unitsOf, width } from './testing/stack.ts';
+import { itOnVulkan } from './testing/suites.ts';
 
 const positions = 9;
 
@@ -99,24 +100,13 @@ describe.each(['f32', 'f16'] as const)('a stack of layers with %s weights', (dty
 });
 
 describe('a stack of layers on Vulkan', () => {
-  it(
-    'gives the same bits streamed and resident',
-    async ({ skip }) => {
-      if (vulkanName === null) {
-        if (vulkanRequired) throw new Error(absentVulkan);
-        skip(absentVulkan);
-        return;
-      }
-      const device = await addon.openDevice({ name: vulkanName });
-      const resident = await run(device, 'f32', everything);
-      const streamed = await run(device, 'f32', async (store) => {
-        await store.place(-1);
-        await device.setStreamer({ slots: 2, slotBytes: largestUnit(store), prefetch: true });
-      });
-      expect(streamed).toEqual(resident);
-      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
-      await device.close();
-    },
-    testLimits.Vulkan,
-  );
+  itOnVulkan('gives the same bits streamed and resident', async (device) => {
+    const resident = await run(device, 'f32', everything);
+    const streamed = await run(device, 'f32', async (store) => {
+      await store.place(-1);
+      await device.setStreamer({ slots: 2, slotBytes: largestUnit(store), prefetch: true });
+    });
+    expect(streamed).toEqual(resident);
+    expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+  });
 });

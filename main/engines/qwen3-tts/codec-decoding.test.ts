@@ -1,16 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device } from '../../../native/addon.ts';
 import { randomWeights } from '../../nn/random-weights.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from '../../nn/testing/devices.ts';
+import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
 import { unitsOf } from '../../nn/testing/stack.ts';
+import { itOnVulkan } from '../../nn/testing/suites.ts';
 import { CodecDecoder, codecDecoderName } from './codec-decoder.ts';
 import { CodecDecoding } from './codec-decoding.ts';
 import { codecTensors } from './codec-tensors.ts';
@@ -243,24 +237,13 @@ describe('codec decoder with a block too large to move whole', () => {
 });
 
 describe('codec decoder on Vulkan', () => {
-  it(
-    'gives the same bits streamed and resident, close to upstream',
-    async ({ skip }) => {
-      if (vulkanName === null) {
-        if (vulkanRequired) throw new Error(absentVulkan);
-        skip(absentVulkan);
-        return;
-      }
-      const device = await openTestDevice('Vulkan');
-      const codes = codesOf(7);
-      const resident = await withDecoder(device, (decoding) => decoding.decode(codes));
-      const expected = fixture(numbers, 'decode_7.samples').data;
-      expect(largestDifference(resident, expected)).toBeLessThan(2e-2);
-      const streamed = await withDecoder(device, (decoding) => decoding.decode(codes), 'streamed');
-      expect(streamed).toEqual(resident);
-      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
-      await device.close();
-    },
-    testLimits.Vulkan,
-  );
+  itOnVulkan('gives the same bits streamed and resident, close to upstream', async (device) => {
+    const codes = codesOf(7);
+    const resident = await withDecoder(device, (decoding) => decoding.decode(codes));
+    const expected = fixture(numbers, 'decode_7.samples').data;
+    expect(largestDifference(resident, expected)).toBeLessThan(2e-2);
+    const streamed = await withDecoder(device, (decoding) => decoding.decode(codes), 'streamed');
+    expect(streamed).toEqual(resident);
+    expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+  });
 });

@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device } from '../../../native/addon.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from '../../nn/testing/devices.ts';
+import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture } from '../../nn/testing/fixtures.ts';
+import { itOnVulkan } from '../../nn/testing/suites.ts';
 import { CodecEncoder, codecEncoderName } from './codec-encoder.ts';
 import { CodecEncoding } from './codec-encoding.ts';
 import { codecTensors } from './codec-tensors.ts';
@@ -136,27 +130,16 @@ describe('codec encoder with little memory', () => {
 });
 
 describe('codec encoder on Vulkan', () => {
-  it(
-    'gives the same codes streamed and resident',
-    async ({ skip }) => {
-      if (vulkanName === null) {
-        if (vulkanRequired) throw new Error(absentVulkan);
-        skip(absentVulkan);
-        return;
-      }
-      const device = await openTestDevice('Vulkan');
-      const resident = await withEncoder(device, (encoding) => encoding.encode(waveOf(55)));
-      const streamed = await withEncoder(device, (encoding) => encoding.encode(waveOf(55)), {
-        residency: 'streamed',
-      });
-      expect(streamed).toEqual(resident);
-      // Products round to float16 here: a code next to the border may fall on the other side.
-      const expected = codesOf(55);
-      const equal = resident.filter((code, index) => code === expected[index]).length;
-      expect(equal).toBeGreaterThanOrEqual(expected.length - 1);
-      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
-      await device.close();
-    },
-    testLimits.Vulkan,
-  );
+  itOnVulkan('gives the same codes streamed and resident', async (device) => {
+    const resident = await withEncoder(device, (encoding) => encoding.encode(waveOf(55)));
+    const streamed = await withEncoder(device, (encoding) => encoding.encode(waveOf(55)), {
+      residency: 'streamed',
+    });
+    expect(streamed).toEqual(resident);
+    // Products round to float16 here: a code next to the border may fall on the other side.
+    const expected = codesOf(55);
+    const equal = resident.filter((code, index) => code === expected[index]).length;
+    expect(equal).toBeGreaterThanOrEqual(expected.length - 1);
+    expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+  });
 });

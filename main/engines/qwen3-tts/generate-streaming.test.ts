@@ -1,7 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { Device } from '../../../native/addon.ts';
 import { Random } from '../../nn/random.ts';
-import { absentVulkan, addon, testLimits, vulkanName, vulkanRequired } from '../../nn/testing/devices.ts';
+import { addon } from '../../nn/testing/devices.ts';
+import { itOnVulkan } from '../../nn/testing/suites.ts';
 import {
   half,
   openTalkerFixtures,
@@ -56,24 +57,13 @@ it.each(['one', 'two', 'many'] as const)(
   },
 );
 
-it(
-  'gives the same frames streamed and resident on Vulkan',
-  async ({ skip }) => {
-    if (vulkanName === null) {
-      if (vulkanRequired) throw new Error(absentVulkan);
-      skip(absentVulkan);
-      return;
-    }
-    const entry = (await cases())[0]!;
-    const device = await addon.openDevice({ name: vulkanName });
-    const expected = await speak(device, entry, resident, 'two');
-    const { rows, frames, bytes } = await speak(device, entry, streamed, 'two');
-    expect(frames).toEqual(expected.frames);
-    expect(rows).toEqual(expected.rows);
-    expect(bytes).toBeGreaterThan(0);
-    expect((await speak(device, entry, resident, 'one')).frames).toEqual(expected.frames);
-    expect((await speak(device, entry, half, 'many')).frames).toEqual(expected.frames);
-    await device.close();
-  },
-  testLimits.Vulkan,
-);
+itOnVulkan('gives the same frames streamed and resident on Vulkan', async (device) => {
+  const entry = (await cases())[0]!;
+  const expected = await speak(device, entry, resident, 'two');
+  const { rows, frames, bytes } = await speak(device, entry, streamed, 'two');
+  expect(frames).toEqual(expected.frames);
+  expect(rows).toEqual(expected.rows);
+  expect(bytes).toBeGreaterThan(0);
+  expect((await speak(device, entry, resident, 'one')).frames).toEqual(expected.frames);
+  expect((await speak(device, entry, half, 'many')).frames).toEqual(expected.frames);
+});

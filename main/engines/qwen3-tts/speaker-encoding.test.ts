@@ -2,15 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device } from '../../../native/addon.ts';
 import { EcapaTdnn } from '../../nn/blocks/ecapa-tdnn.ts';
 import type { DTypePolicy } from '../../nn/dtypes.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from '../../nn/testing/devices.ts';
+import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
+import { itOnVulkan } from '../../nn/testing/suites.ts';
 import { openNumbers, openTiny, place, type Residency, tinyConfig } from './codec-testing.ts';
 import { SpeakerEncoding, speakerEncoderName } from './speaker-encoding.ts';
 import { speakerMel } from './speaker-mel.ts';
@@ -115,23 +109,12 @@ describe('speaker encoder with little memory', () => {
 });
 
 describe('speaker encoder on Vulkan', () => {
-  it(
-    'gives the same bits streamed and resident, close to upstream',
-    async ({ skip }) => {
-      if (vulkanName === null) {
-        if (vulkanRequired) throw new Error(absentVulkan);
-        skip(absentVulkan);
-        return;
-      }
-      const device = await openTestDevice('Vulkan');
-      const wave = numbersOf(9001, 'wave');
-      const resident = await withEncoder(device, (encoding) => encoding.encode(wave));
-      expect(largestDifference(resident, numbersOf(9001, 'vector'))).toBeLessThan(5e-2);
-      const streamed = await withEncoder(device, (encoding) => encoding.encode(wave), 'streamed');
-      expect(streamed).toEqual(resident);
-      expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
-      await device.close();
-    },
-    testLimits.Vulkan,
-  );
+  itOnVulkan('gives the same bits streamed and resident, close to upstream', async (device) => {
+    const wave = numbersOf(9001, 'wave');
+    const resident = await withEncoder(device, (encoding) => encoding.encode(wave));
+    expect(largestDifference(resident, numbersOf(9001, 'vector'))).toBeLessThan(5e-2);
+    const streamed = await withEncoder(device, (encoding) => encoding.encode(wave), 'streamed');
+    expect(streamed).toEqual(resident);
+    expect(device.streamerStats().streamedBytes).toBeGreaterThan(0);
+  });
 });

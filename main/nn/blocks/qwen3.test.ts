@@ -5,15 +5,9 @@ import { fuseWhereSupported } from '../layers/attention.ts';
 import { causalMask } from '../masks.ts';
 import { Random } from '../random.ts';
 import { randomWeights } from '../random-weights.ts';
-import {
-  absentVulkan,
-  addon,
-  openTestDevice,
-  testLimits,
-  vulkanName,
-  vulkanRequired,
-} from '../testing/devices.ts';
+import { addon, openTestDevice } from '../testing/devices.ts';
 import { largestDifference } from '../testing/fixtures.ts';
+import { itOnVulkan } from '../testing/suites.ts';
 import { Qwen3Decoder } from './qwen3.ts';
 
 const config = {
@@ -73,25 +67,14 @@ describe('Qwen3Decoder', () => {
     await device.close();
   });
 
-  it(
-    'computes heads for which a device has no fused kernel',
-    async ({ skip }) => {
-      if (vulkanName === null) {
-        if (vulkanRequired) throw new Error(absentVulkan);
-        skip(absentVulkan);
-        return;
-      }
-      const narrow = { ...config, head_dim: 4 };
-      const vulkan = await openTestDevice('Vulkan');
-      const decoder = new Qwen3Decoder(narrow);
-      fuseWhereSupported(addon, vulkan, decoder);
-      expect(fused(decoder)).toEqual([false, false]);
-      const y = await run(vulkan, decoder);
-      await vulkan.close();
-      const device = await openTestDevice('CPU');
-      expect(largestDifference(y, await run(device, new Qwen3Decoder(narrow)))).toBeLessThan(1e-2);
-      await device.close();
-    },
-    testLimits.Vulkan,
-  );
+  itOnVulkan('computes heads for which a device has no fused kernel', async (vulkan) => {
+    const narrow = { ...config, head_dim: 4 };
+    const decoder = new Qwen3Decoder(narrow);
+    fuseWhereSupported(addon, vulkan, decoder);
+    expect(fused(decoder)).toEqual([false, false]);
+    const y = await run(vulkan, decoder);
+    const device = await openTestDevice('CPU');
+    expect(largestDifference(y, await run(device, new Qwen3Decoder(narrow)))).toBeLessThan(1e-2);
+    await device.close();
+  });
 });
