@@ -23,9 +23,3 @@ export async function leaveDevice(
   }
   return freed + (await book.trim());
 }
-
-/** At most half of what the component had, until it leaves the device. */
-export function halveCap(handle: ModelHandle): void {
-  const had = handle.loadedBytes > 0 ? handle.loadedBytes : handle.sizeBytes;
-  handle.capBytes = Math.floor(Math.min(handle.capBytes ?? had, had) / 2);
-}

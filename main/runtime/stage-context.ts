@@ -4,14 +4,11 @@ import type { Said } from '../contract/said.ts';
 import type { MemoryReport } from '../contract/speech.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
-import {
-  isOutOfDeviceMemory,
-  type LoadOptions,
-  type ModelManager,
-  type Placement,
-} from '../memory/model-manager.ts';
+import type { ModelManager } from '../memory/model-manager.ts';
+import { isOutOfDeviceMemory } from '../memory/out-of-memory.ts';
 import { mib, reason, saidOf } from '../memory/planner/reasons.ts';
 import type { VramPolicy } from '../memory/policy.ts';
+import type { LoadOptions, Placement } from '../memory/stages.ts';
 import { LazyStage, type StageBody } from './lazy-stage.ts';
 import type {
   AnnouncedStage,

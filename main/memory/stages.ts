@@ -1,0 +1,42 @@
+import type { CancelToken } from '../../native/addon.ts';
+import type { ModelHandle } from './model-handle.ts';
+import type { Reason } from './planner/reasons.ts';
+import type { Plan } from './planner/types.ts';
+import type { VramPolicy } from './policy.ts';
+
+export interface LoadOptions {
+  /** The stage, in words. */
+  name: string;
+  /** The request that it belongs to. Stages of one request may nest and never wait for each other. */
+  owner?: string;
+  passes?: number;
+  /** Policy of this request; default: the manager's. */
+  policy?: VramPolicy;
+  /** Larger goes first among requests that wait. */
+  priority?: number;
+  signal?: CancelToken;
+  onProgress?: (done: number, total: number) => void;
+  onWait?: (why: Reason) => void;
+}
+
+/** A stage of a request, known in advance. */
+export interface StageToPlan {
+  name: string;
+  handles: readonly ModelHandle[];
+  /** Bytes of working memory. */
+  memory: number;
+  passes?: number;
+  /** Where the stage could be split: its length, and the working memory of another one. */
+  length?: number;
+  memoryAt?: (length: number) => number;
+}
+
+/** Components in their places, for as long as a stage needs them. */
+export interface Placement {
+  /** One per device that something had to be planned for; none on the processor. */
+  readonly plans: readonly Plan[];
+  /** Resolves when the devices have given back what the stage disposed of: call it before `release`, to measure right. */
+  settle(): Promise<void>;
+  /** The stage is over: its components may give up memory again. `failed`: its measurements mean nothing. */
+  release(failed?: boolean): void;
+}
