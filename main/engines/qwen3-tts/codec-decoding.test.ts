@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Checkpoint, Device } from '../../../native/addon.ts';
+import type { Device } from '../../../native/addon.ts';
 import { randomWeights } from '../../nn/random-weights.ts';
 import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
@@ -8,24 +8,13 @@ import { itOnVulkan } from '../../nn/testing/suites.ts';
 import { CodecDecoder, codecDecoderName } from './codec-decoder.ts';
 import { CodecDecoding } from './codec-decoding.ts';
 import { codecTensors } from './codec-tensors.ts';
-import { openNumbers, openTiny, place, placeUnits, type Residency, tinyConfig } from './codec-testing.ts';
+import { place, placeUnits, type Residency, tinyConfig, tinyFiles } from './codec-testing.ts';
 import type { CodecDecoderConfig } from './config.ts';
 
-let checkpoint: Checkpoint;
-let numbers: Checkpoint;
-
-beforeAll(async () => {
-  checkpoint = await openTiny('codec');
-  numbers = await openNumbers();
-});
-
-afterAll(() => {
-  checkpoint.close();
-  numbers.close();
-});
+const files = tinyFiles('codec');
 
 function codesOf(frames: number): Int32Array {
-  return fixture(numbers, `decode_${frames}.codes`).data as Int32Array;
+  return fixture(files.numbers, `decode_${frames}.codes`).data as Int32Array;
 }
 
 async function withDecoder<T>(
@@ -33,8 +22,8 @@ async function withDecoder<T>(
   body: (decoding: CodecDecoding, module: CodecDecoder) => Promise<T>,
   residency: Residency = 'resident',
 ): Promise<T> {
-  const module = new CodecDecoder(tinyConfig.codec.decoder_config, codecTensors(checkpoint));
-  const store = await place(module, checkpoint, device, codecDecoderName, residency);
+  const module = new CodecDecoder(tinyConfig.codec.decoder_config, codecTensors(files.checkpoint));
+  const store = await place(module, files.checkpoint, device, codecDecoderName, residency);
   const decoding = new CodecDecoding({ addon, device, module });
   try {
     return await body(decoding, module);
@@ -70,7 +59,7 @@ describe('codec decoder on CPU', () => {
   afterAll(() => device.close());
 
   it.each([1, 7, 40])('decodes %i frames as upstream does in one pass', async (frames) => {
-    const expected = fixture(numbers, `decode_${frames}.samples`).data;
+    const expected = fixture(files.numbers, `decode_${frames}.samples`).data;
     expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(0.1);
     await withDecoder(device, async (decoding) => {
       const samples = await decoding.decode(codesOf(frames));
@@ -133,7 +122,7 @@ describe('codec decoder on CPU', () => {
       });
       stream.close();
       const samples = await decoding.decode(codesOf(7));
-      expect(largestDifference(samples, fixture(numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
+      expect(largestDifference(samples, fixture(files.numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
       decoding.trim();
       expect(await decoding.decode(codesOf(7))).toEqual(samples);
     });
@@ -152,7 +141,7 @@ describe('codec decoder on CPU', () => {
       await expect(stream.push(new Int32Array(width))).rejects.toThrow('has ended');
       // A refused signal leaves nothing behind.
       const samples = await decoding.decode(codesOf(7));
-      expect(largestDifference(samples, fixture(numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
+      expect(largestDifference(samples, fixture(files.numbers, 'decode_7.samples').data)).toBeLessThan(5e-6);
     });
   });
 });
@@ -240,7 +229,7 @@ describe('codec decoder on Vulkan', () => {
   itOnVulkan('gives the same bits streamed and resident, close to upstream', async (device) => {
     const codes = codesOf(7);
     const resident = await withDecoder(device, (decoding) => decoding.decode(codes));
-    const expected = fixture(numbers, 'decode_7.samples').data;
+    const expected = fixture(files.numbers, 'decode_7.samples').data;
     expect(largestDifference(resident, expected)).toBeLessThan(2e-2);
     const streamed = await withDecoder(device, (decoding) => decoding.decode(codes), 'streamed');
     expect(streamed).toEqual(resident);

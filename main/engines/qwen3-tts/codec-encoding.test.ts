@@ -1,35 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Checkpoint, Device } from '../../../native/addon.ts';
+import type { Device } from '../../../native/addon.ts';
 import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture } from '../../nn/testing/fixtures.ts';
 import { itOnVulkan } from '../../nn/testing/suites.ts';
 import { CodecEncoder, codecEncoderName } from './codec-encoder.ts';
 import { CodecEncoding } from './codec-encoding.ts';
 import { codecTensors } from './codec-tensors.ts';
-import { openNumbers, openTiny, place, type Residency, tinyConfig } from './codec-testing.ts';
+import { place, type Residency, tinyConfig, tinyFiles } from './codec-testing.ts';
 
-let checkpoint: Checkpoint;
-let numbers: Checkpoint;
-
-beforeAll(async () => {
-  checkpoint = await openTiny('codec');
-  numbers = await openNumbers();
-});
-
-afterAll(() => {
-  checkpoint.close();
-  numbers.close();
-});
+const files = tinyFiles('codec');
 
 /** Whole frames, one sample more, a part of the last stride, less than a frame. */
 const lengths = [2400, 2401, 1717, 55];
 
 function waveOf(samples: number): Float32Array {
-  return fixture(numbers, `encode_${samples}.wave`).data as Float32Array;
+  return fixture(files.numbers, `encode_${samples}.wave`).data as Float32Array;
 }
 
 function codesOf(samples: number): Int32Array {
-  return fixture(numbers, `encode_${samples}.codes`).data as Int32Array;
+  return fixture(files.numbers, `encode_${samples}.codes`).data as Int32Array;
 }
 
 async function withEncoder<T>(
@@ -37,8 +26,8 @@ async function withEncoder<T>(
   body: (encoding: CodecEncoding) => Promise<T>,
   options: { residency?: Residency; chunkFrames?: number } = {},
 ): Promise<T> {
-  const module = new CodecEncoder(tinyConfig.codec, codecTensors(checkpoint));
-  const store = await place(module, checkpoint, device, codecEncoderName, options.residency);
+  const module = new CodecEncoder(tinyConfig.codec, codecTensors(files.checkpoint));
+  const store = await place(module, files.checkpoint, device, codecEncoderName, options.residency);
   const encoding = new CodecEncoding({ addon, device, module, ...options });
   try {
     return await body(encoding);

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Checkpoint } from '../../../native/addon.ts';
+import { describe, expect, it } from 'vitest';
 import { fixture } from '../../nn/testing/fixtures.ts';
-import { openNumbers } from './codec-testing.ts';
+import { tinyFiles } from './codec-testing.ts';
 import { resampled } from './reference.ts';
 
-let numbers: Checkpoint;
-
-beforeAll(async () => {
-  numbers = await openNumbers();
-});
-
-afterAll(() => numbers.close());
+const files = tinyFiles('codec');
 
 describe('reference audio at the rate of the networks', () => {
   // Upstream resamples by soxr (librosa's default), whose filter is another at the edge of the band; measured -33 to
   // -38 dB, of a signal with noise up to that edge. Ends, where filters see zeros, are left out.
   it.each([8000, 16000, 44100, 48000])('comes from %i Hz as upstream makes it', async (rate) => {
-    const samples = fixture(numbers, `resample_${rate}.wave`).data as Float32Array;
-    const expected = fixture(numbers, `resample_${rate}.at_24000`).data as Float32Array;
+    const samples = fixture(files.numbers, `resample_${rate}.wave`).data as Float32Array;
+    const expected = fixture(files.numbers, `resample_${rate}.at_24000`).data as Float32Array;
     const made = await resampled({ samples, sampleRate: rate }, 24_000);
     expect(made).toHaveLength(expected.length);
     let error = 0;

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
 import type { Checkpoint, Device, WeightStore } from '../../../native/addon.ts';
 import { loadWeights } from '../../nn/checkpoint.ts';
 import type { DTypePolicy } from '../../nn/dtypes.ts';
@@ -16,8 +17,25 @@ export function openTiny(part: 'codec' | 'model'): Promise<Checkpoint> {
   return addon.openCheckpoint([`${folder}/${file}`]);
 }
 
-export function openNumbers(): Promise<Checkpoint> {
+function openNumbers(): Promise<Checkpoint> {
   return addon.openCheckpoint([fileURLToPath(new URL('fixtures/codec.safetensors', import.meta.url))]);
+}
+
+/** A tiny checkpoint and the numbers that upstream computed with it, open while the tests of a file run. */
+export function tinyFiles(part: 'codec' | 'model'): {
+  readonly checkpoint: Checkpoint;
+  readonly numbers: Checkpoint;
+} {
+  const files = {} as { checkpoint: Checkpoint; numbers: Checkpoint };
+  beforeAll(async () => {
+    files.checkpoint = await openTiny(part);
+    files.numbers = await openNumbers();
+  });
+  afterAll(() => {
+    files.checkpoint.close();
+    files.numbers.close();
+  });
+  return files;
 }
 
 /** How much of a component is on the device; the rest streams. */

@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Checkpoint, Device } from '../../../native/addon.ts';
+import { describe, expect, it } from 'vitest';
+import type { Device } from '../../../native/addon.ts';
 import { EcapaTdnn } from '../../nn/blocks/ecapa-tdnn.ts';
 import type { DTypePolicy } from '../../nn/dtypes.ts';
 import { addon, openTestDevice } from '../../nn/testing/devices.ts';
 import { fixture, largestDifference } from '../../nn/testing/fixtures.ts';
 import { itOnVulkan } from '../../nn/testing/suites.ts';
-import { openNumbers, openTiny, place, type Residency, tinyConfig } from './codec-testing.ts';
+import { place, type Residency, tinyConfig, tinyFiles } from './codec-testing.ts';
 import { SpeakerEncoding, speakerEncoderName } from './speaker-encoding.ts';
 import { speakerMel } from './speaker-mel.ts';
 
-let checkpoint: Checkpoint;
-let numbers: Checkpoint;
-
-beforeAll(async () => {
-  checkpoint = await openTiny('model');
-  numbers = await openNumbers();
-});
-
-afterAll(() => {
-  checkpoint.close();
-  numbers.close();
-});
+const files = tinyFiles('model');
 
 const lengths = [12000, 9001];
 
 function numbersOf(samples: number, what: 'wave' | 'mel' | 'vector'): Float32Array {
-  return fixture(numbers, `speaker_${samples}.${what}`).data as Float32Array;
+  return fixture(files.numbers, `speaker_${samples}.${what}`).data as Float32Array;
 }
 
 async function withEncoder<T>(
@@ -36,7 +25,7 @@ async function withEncoder<T>(
 ): Promise<T> {
   if (tinyConfig.model.tts_model_type !== 'base') throw new Error('tiny/base has a speaker encoder.');
   const module = new EcapaTdnn(tinyConfig.model.speaker_encoder_config);
-  const store = await place(module, checkpoint, device, speakerEncoderName, residency, dtype);
+  const store = await place(module, files.checkpoint, device, speakerEncoderName, residency, dtype);
   const encoding = new SpeakerEncoding({ addon, device, module });
   try {
     return await body(encoding);
