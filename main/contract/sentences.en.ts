@@ -37,6 +37,8 @@ export const sentencesEn = {
   trimmed: 'Unused scratch memory ({bytes}) was given back to {device}.',
   calibrated:
     '{name} took {bytes} of working memory where {estimate} were estimated; the next reservation grows.',
+  refused:
+    '{device} refused memory to {name}, for which {reserved} were reserved; the next request reserves {next}.',
   spilled:
     '{bytes} that should be on {device} lie in system memory, which is slow: other programs fill the device. Close them, or set compute.vram_limit_mb.',
   unexpected: 'Watching the devices failed: {reason}',

@@ -60,6 +60,7 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   fallback: '{name} 有 {attempts} 次耗尽显存；改用 {what}。',
   trimmed: '已把未使用的临时内存（{bytes}）还给 {device}。',
   calibrated: '校准：{name} 实际使用了 {bytes} 工作内存，估计值为 {estimate}；下次会多预留一些。',
+  refused: '{device} 拒绝了 {name} 的显存请求（已预留 {reserved}）；下次请求会预留 {next}。',
   spilled:
     '本应在 {device} 上的 {bytes} 落在了系统内存里，速度会变慢：其他程序占满了该设备。请关闭它们，或设置 compute.vram_limit_mb。',
   unexpected: '监视设备时出错：{reason}',

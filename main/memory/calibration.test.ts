@@ -40,6 +40,27 @@ describe('working memory', () => {
     expect(calibration.stage(gpu, 'helper:main')).toMatchObject({ state: 'calibrated', runs: 3 });
   });
 
+  it('grows after a refusal by what was missing and half of it, until a run that ends says what it takes', async () => {
+    const calibration = await Calibration.open({ file });
+    const [key, stage, estimate] = ['engine:codec', 'codec', 100 * MiB] as const;
+    expect(calibration.refused(gpu, key, estimate, 200 * MiB)).toBe(true);
+    expect(calibration.reserve(gpu, key, stage, estimate)).toBe(330 * MiB);
+    expect(calibration.refused(gpu, key, estimate, 150 * MiB)).toBe(false);
+    expect(calibration.wantsMeasuring(gpu, key, stage, estimate)).toBe(true);
+    expect(calibration.stage(gpu, key).runs).toBe(0);
+    await calibration.flush();
+    const later = await Calibration.open({ file });
+    expect(later.reserve(gpu, key, stage, estimate)).toBe(330 * MiB);
+    later.measured(gpu, key, stage, estimate, 240 * MiB);
+    expect(later.reserve(gpu, key, stage, estimate)).toBe(264 * MiB);
+    // A run that took less may have had a driver that gives less than it reports: the room stays.
+    later.measured(gpu, key, stage, estimate, 50 * MiB);
+    expect(later.reserve(gpu, key, stage, estimate)).toBe(264 * MiB);
+    expect(later.refused(gpu, key, estimate, 10_000 * MiB)).toBe(true);
+    expect(later.reserve(gpu, key, stage, estimate)).toBe(1600 * MiB);
+    expect(later.refused(gpu, key, 1024, 10_000 * MiB)).toBe(false);
+  });
+
   it('a measurement of another driver on the same hardware is stale', () => {
     const calibration = Calibration.inMemory();
     calibration.measured(gpu, 'engine:talker', 'talker', 100 * MiB, 150 * MiB);

@@ -9,6 +9,8 @@ const factor = z.number().finite().nonnegative();
 const stageSchema = z.object({
   /** What estimates of this stage are multiplied with; above 1 after one measurement above the estimate. */
   ratio: factor,
+  /** The same after a device refused memory, until the stage has run whole and was measured. */
+  refused: factor.optional(),
   /** Largest measured / estimated so far. */
   highest: factor,
   runs: z.number().int().nonnegative(),
@@ -39,6 +41,8 @@ export type CalibrationState = 'none' | 'calibrated' | 'stale';
 /** Measurements above the estimate are kept with this margin, up to this factor. */
 const margin = 1.1;
 const maxRatio = 16;
+/** After a refusal at least what was asked for until then is missing; how much more, nobody knows yet. */
+const refusalMargin = 1.5;
 /** A reservation shrinks only after this many measurements of requests of its size. */
 export const runsToShrink = 3;
 /** Pinned memory is taken from everything else on the machine: less gain than this is not worth it. */
@@ -85,7 +89,8 @@ export class Calibration {
   reserve(device: string, key: string, stage: string, estimate: number): number {
     const entry = this.#data.devices[device]?.stages[key];
     if (entry === undefined || estimate < minEstimate) return estimate;
-    if (entry.ratio > 1) return Math.ceil(estimate * entry.ratio);
+    const ratio = Math.max(entry.ratio, entry.refused ?? 0);
+    if (ratio > 1) return Math.ceil(estimate * ratio);
     const bucket = entry.buckets[bucketOf(stage, estimate)];
     if (bucket === undefined || bucket.runs < runsToShrink) return estimate;
     return Math.ceil(estimate * Math.min(1, bucket.highest * margin));
@@ -94,8 +99,23 @@ export class Calibration {
   /** True while measurements of this size of request would still change something: scratch memory starts empty then. */
   wantsMeasuring(device: string, key: string, stage: string, estimate: number): boolean {
     if (estimate < minEstimate) return false;
-    const bucket = this.#data.devices[device]?.stages[key]?.buckets[bucketOf(stage, estimate)];
-    return bucket === undefined || bucket.runs < runsToShrink;
+    const entry = this.#data.devices[device]?.stages[key];
+    const bucket = entry?.buckets[bucketOf(stage, estimate)];
+    return bucket === undefined || bucket.runs < runsToShrink || entry?.refused !== undefined;
+  }
+
+  /**
+   * A device refused memory to a stage that needs `atLeast` bytes. Returns true when its reservation grew. Not a run:
+   * what the stage needs in all is not known.
+   */
+  refused(device: string, key: string, estimate: number, atLeast: number): boolean {
+    if (estimate < minEstimate || !(atLeast > 0)) return false;
+    const entry = this.#stage(device, key);
+    const before = Math.max(entry.ratio, entry.refused ?? 0);
+    entry.ratio = Math.min(maxRatio, Math.max(entry.ratio, (atLeast / estimate) * margin));
+    entry.refused = Math.min(maxRatio, Math.max(before, entry.ratio * refusalMargin));
+    this.#changed();
+    return entry.refused > before;
   }
 
   /**
@@ -124,6 +144,7 @@ export class Calibration {
       runs: bucket.runs + 1,
     };
     const before = entry.ratio;
+    delete entry.refused;
     if (ratio > 1) entry.ratio = Math.min(maxRatio, Math.max(entry.ratio, ratio * margin));
     this.#changed();
     return entry.ratio > before && entry.ratio > 1;

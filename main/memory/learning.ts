@@ -2,8 +2,23 @@ import type { Calibration } from './calibration.ts';
 import type { DeviceBook } from './device-book.ts';
 import { StageMeasurement } from './measure.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { isOutOfDeviceMemory, neededAtLeast } from './out-of-memory.ts';
 import { mib, reason } from './planner/reasons.ts';
+import type { StageFailure } from './stages.ts';
 import type { Trace } from './trace.ts';
+
+/** A stage that is over. */
+interface EndedStage {
+  name: string;
+  handles: readonly ModelHandle[];
+  disturbed: boolean;
+  failure: StageFailure | null;
+  /** Working memory: what its engine said, and what was reserved for it. Bytes. */
+  estimate: number;
+  reserved: number;
+  /** Whether all of what streamed is pinned (true), or nothing (false). */
+  pinned: boolean | null;
+}
 
 /** What is learned from stages, and used for the next ones: working memory, copy rates, unit times. */
 export class StageLearning {
@@ -40,22 +55,12 @@ export class StageLearning {
   }
 
   /** Resolves the measured working memory; null where nothing could be measured, or the stage failed. */
-  end(
-    measurement: StageMeasurement,
-    stage: {
-      name: string;
-      handles: readonly ModelHandle[];
-      disturbed: boolean;
-      failed: boolean;
-      estimate: number;
-      /** Whether all of what streamed is pinned (true), or nothing (false). */
-      pinned: boolean | null;
-    },
-  ): number | null {
+  end(measurement: StageMeasurement, stage: EndedStage): number | null {
     const { book } = measurement;
-    const { name, estimate } = stage;
+    const { name, estimate, failure } = stage;
+    if (failure !== null) this.#learnFrom(failure, measurement, stage);
     const measured = measurement.end(this.#calibration, stage.disturbed, stage.pinned);
-    if (measured === null || stage.failed) return null;
+    if (measured === null || failure !== null) return null;
     const { bytes, keptBytes } = measured;
     const key = mainComponent(stage.handles).calibrationKey;
     if (this.#calibration.measured(book.key, key, name, estimate, bytes, keptBytes)) {
@@ -63,6 +68,23 @@ export class StageLearning {
       this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, why });
     }
     return bytes;
+  }
+
+  #learnFrom(
+    { error, retried = false }: StageFailure,
+    measurement: StageMeasurement,
+    stage: EndedStage,
+  ): void {
+    if (!isOutOfDeviceMemory(error)) return;
+    const { book } = measurement;
+    const { name, handles, disturbed, estimate, reserved } = stage;
+    const refused = { ...measurement.soFar(), reserved, disturbed, retried };
+    const needed = neededAtLeast(error, refused);
+    const key = mainComponent(handles).calibrationKey;
+    if (needed === null || !this.#calibration.refused(book.key, key, estimate, needed)) return;
+    const next = this.reserve(book, handles, name, estimate);
+    const why = reason('refused', { name, device: book.id, reserved: mib(reserved), next: mib(next) });
+    this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes: next, why });
   }
 }
 

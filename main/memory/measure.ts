@@ -1,4 +1,4 @@
-import type { StreamerStats } from '../../native/addon.ts';
+import type { DeviceMemory, StreamerStats } from '../../native/addon.ts';
 import type { Calibration } from './calibration.ts';
 import type { DeviceBook } from './device-book.ts';
 import type { ModelHandle } from './model-handle.ts';
@@ -15,6 +15,8 @@ export class StageMeasurement {
   readonly book: DeviceBook;
   readonly #profiled: readonly ModelHandle[];
   readonly #keptBefore: number;
+  readonly #roomBefore: number;
+  readonly #foreignBefore: number;
   readonly #arenaBefore: number;
   readonly #streamedBefore: StreamerStats;
   readonly #start = performance.now();
@@ -23,9 +25,12 @@ export class StageMeasurement {
   constructor(book: DeviceBook, profiled: readonly ModelHandle[]) {
     this.book = book;
     this.#profiled = profiled;
-    const { held } = book.device.memory();
+    const memory = book.device.memory();
+    const { held } = memory;
     this.#keptBefore = held.io + held.state;
     this.#arenaBefore = book.arenaBytes;
+    this.#roomBefore = memory.freeBytes + book.arenaBytes;
+    this.#foreignBefore = foreignBytes(memory);
     this.#streamedBefore = book.device.streamerStats();
     book.device.resetPeak();
     book.profile(profiled.length > 0);
@@ -33,6 +38,16 @@ export class StageMeasurement {
 
   get elapsedMs(): number {
     return performance.now() - this.#start;
+  }
+
+  /** What its working memory could have grown to, its peak so far, and what other programs took meanwhile. */
+  soFar(): { room: number; peak: number; foreignGrowth: number } {
+    const memory = this.book.device.memory();
+    return {
+      room: this.#roomBefore,
+      peak: Math.max(0, memory.peakWorkingBytes - this.#keptBefore),
+      foreignGrowth: Math.max(0, foreignBytes(memory) - this.#foreignBefore),
+    };
   }
 
   /**
@@ -68,6 +83,10 @@ export class StageMeasurement {
     const rate = this.book.copyRate;
     if (rate !== null) calibration.noteCopyRate(this.book.key, rate);
   }
+}
+
+function foreignBytes({ totalBytes, freeBytes, held }: DeviceMemory): number {
+  return totalBytes - freeBytes - Object.values(held).reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function noteUnitTimes(handle: ModelHandle, calibration: Calibration, deviceKey: string): void {

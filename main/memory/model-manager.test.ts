@@ -177,7 +177,7 @@ describe('ModelManager.load', () => {
     manager.register(handle);
     manager.register(idle);
     (await manager.load([idle], 0, { name: 'idle' })).release();
-    (await manager.load([handle], 0, { name: 'main' })).release(true);
+    (await manager.load([handle], 0, { name: 'main' })).release({ error: null });
     await manager.afterOom([handle], 'main');
     expect(idle.loadedBytes).toBe(0);
     for (let request = 0; request < 2; request++) {

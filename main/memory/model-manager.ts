@@ -13,7 +13,7 @@ import type { RequestPlan } from './planner/request.ts';
 import type { LoadRequest, PlannerState } from './planner/types.ts';
 import type { VramPolicy } from './policy.ts';
 import { StageRequests } from './stage-requests.ts';
-import type { LoadOptions, Placement, StageToPlan } from './stages.ts';
+import type { LoadOptions, Placement, StageFailure, StageToPlan } from './stages.ts';
 import { Trace } from './trace.ts';
 
 export interface ManagerOptions {
@@ -157,17 +157,17 @@ export class ModelManager {
         placed.push(await this.#placer.place(book, own, memory, options));
       }
     } catch (error) {
-      for (const one of placed) this.#placer.end(one, memory, true);
+      for (const one of placed) this.#placer.end(one, memory, { error: null });
       throw error;
     }
     const onHost = handles.filter((handle) => handle.onHost);
     for (const handle of onHost) handle.holders += 1;
     let released = false;
-    const release = (failed = false): void => {
+    const release = (failure: StageFailure | null = null): void => {
       if (released) return;
       released = true;
       for (const handle of onHost) handle.holders -= 1;
-      for (const one of placed) this.#placer.end(one, memory, failed);
+      for (const one of placed) this.#placer.end(one, memory, failure);
       if (this.#options.checkAlways) this.verify();
     };
     const settle = async (): Promise<void> => {

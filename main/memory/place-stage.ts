@@ -14,7 +14,7 @@ import type { Reason } from './planner/reasons.ts';
 import type { LoadRequest, Plan } from './planner/types.ts';
 import type { VramPolicy } from './policy.ts';
 import type { StageRequests } from './stage-requests.ts';
-import type { LoadOptions } from './stages.ts';
+import type { LoadOptions, StageFailure } from './stages.ts';
 import type { Trace } from './trace.ts';
 import { RoomWait } from './waiting.ts';
 
@@ -79,14 +79,21 @@ export class StagePlacer {
     }
   }
 
-  /** `failed`: what was measured means nothing. */
-  end({ book, stage, plan, measurement }: PlacedStage, estimate: number, failed: boolean): void {
-    const { name, handles, disturbed } = stage;
+  end({ book, stage, plan, measurement }: PlacedStage, estimate: number, failure: StageFailure | null): void {
+    const { name, handles, disturbed, workingBytes: reserved } = stage;
     const pinned = this.#sourceOf(plan);
     const { learning, trace } = this.#options;
-    const bytes = learning.end(measurement, { name, handles, disturbed, failed, estimate, pinned });
+    const bytes = learning.end(measurement, {
+      name,
+      handles,
+      disturbed,
+      failure,
+      estimate,
+      reserved,
+      pinned,
+    });
     const ms = measurement.elapsedMs;
-    if (!failed) book.notePrediction(plan.prediction, ms);
+    if (failure === null) book.notePrediction(plan.prediction, ms);
     book.end(stage);
     trace.add({ kind: 'stage_end', device: book.id, subject: name, bytes: bytes ?? 0, ms });
   }

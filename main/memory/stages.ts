@@ -31,12 +31,23 @@ export interface StageToPlan {
   memoryAt?: (length: number) => number;
 }
 
+/** How a stage ended that did not end well. */
+export interface StageFailure {
+  /** What its body threw; null where nobody wanted the rest. */
+  error: unknown;
+  /** It runs again at once. */
+  retried?: boolean;
+}
+
 /** Components in their places, for as long as a stage needs them. */
 export interface Placement {
   /** One per device that something had to be planned for; none on the processor. */
   readonly plans: readonly Plan[];
   /** Resolves when the devices have given back what the stage disposed of: call it before `release`, to measure right. */
   settle(): Promise<void>;
-  /** The stage is over: its components may give up memory again. `failed`: its measurements mean nothing. */
-  release(failed?: boolean): void;
+  /**
+   * The stage is over: its components may give up memory again. What a failed one measured means nothing, but what a
+   * device refused it teaches how much to reserve next time.
+   */
+  release(failure?: StageFailure | null): void;
 }

@@ -1,9 +1,11 @@
+import type { StageFailure } from '../memory/stages.ts';
+
 /** The body of a stage yields (async iterable) or returns (promise). */
 export type StageBody<T> = () => AsyncIterable<T> | Promise<T>;
 
-/** What happens when the body is over. `failed`: it threw, or nobody wanted its remaining values. */
+/** What happens when the body is over. `failure`: what it threw, null where nobody wanted its remaining values. */
 export interface StageEnd {
-  end(failed: boolean): Promise<void>;
+  end(failure: StageFailure | null): Promise<void>;
   /** After `end`, for what the body threw: what the caller should see instead. */
   explain(error: unknown): Promise<unknown>;
 }
@@ -24,20 +26,21 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, void> {
     const stage = await this.#begin();
-    let failed = true;
-    let thrown: { error: unknown } | null = null;
+    let failure: StageFailure | null = { error: null };
+    let thrown: StageFailure | null = null;
     try {
       const values = this.#body();
       if (!(Symbol.asyncIterator in values)) {
         throw new TypeError('A stage that is iterated needs a body that yields.');
       }
       yield* values;
-      failed = false;
+      failure = null;
     } catch (error) {
       thrown = { error };
+      failure = thrown;
     } finally {
       // Also where the caller stops asking for values.
-      await stage.end(failed);
+      await stage.end(failure);
     }
     if (thrown !== null) throw await stage.explain(thrown.error);
   }
@@ -74,10 +77,10 @@ export class LazyStage<T> implements AsyncIterable<T>, PromiseLike<T> {
       }
       result = await value;
     } catch (error) {
-      await stage.end(true);
+      await stage.end({ error });
       throw await stage.explain(error);
     }
-    await stage.end(false);
+    await stage.end(null);
     return result;
   }
 }

@@ -8,7 +8,7 @@ import type { ModelManager } from '../memory/model-manager.ts';
 import { isOutOfDeviceMemory } from '../memory/out-of-memory.ts';
 import { mib, reason, saidOf } from '../memory/planner/reasons.ts';
 import type { VramPolicy } from '../memory/policy.ts';
-import type { LoadOptions, Placement } from '../memory/stages.ts';
+import type { LoadOptions, Placement, StageFailure } from '../memory/stages.ts';
 import { LazyStage, type StageBody } from './lazy-stage.ts';
 import type {
   AnnouncedStage,
@@ -89,7 +89,7 @@ export class RequestContext implements StageContext {
       const placement = await this.#placeWithRetries(name, handles, memory, options.passes);
       this.#report({ state: 'running' });
       return {
-        end: (failed) => this.#end(handles, placement, failed),
+        end: (failure) => this.#end(handles, placement, failure),
         explain: (error) => this.#explain(name, handles, memory, error),
       };
     });
@@ -108,7 +108,7 @@ export class RequestContext implements StageContext {
     let failure: unknown;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       try {
-        return await this.#attempt(name, handles, fn, memory, options.passes);
+        return await this.#attempt(name, handles, fn, memory, options.passes, attempt < attempts);
       } catch (error) {
         if (!isOutOfDeviceMemory(error)) throw error;
         failure = error;
@@ -122,7 +122,7 @@ export class RequestContext implements StageContext {
       throw this.#outOfMemory(name, handles, memory, attempts, failure, fallback?.what);
     }
     this.#noteFallback(name, fallback.what, attempts);
-    return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options.passes);
+    return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options.passes, false);
   }
 
   announce(stages: AnnouncedStage[]): RequestOutlook {
@@ -168,16 +168,18 @@ export class RequestContext implements StageContext {
     fn: () => T | Promise<T>,
     memory: number,
     passes: number | undefined,
+    retried: boolean,
   ): Promise<T> {
     const placement = await this.#place(name, handles, memory, passes);
     this.#report({ state: 'running' });
-    let failed = true;
+    let failure: StageFailure | null = null;
     try {
-      const result = await fn();
-      failed = false;
-      return result;
+      return await fn();
+    } catch (error) {
+      failure = { error, retried };
+      throw error;
     } finally {
-      await this.#end(handles, placement, failed);
+      await this.#end(handles, placement, failure);
     }
   }
 
@@ -245,11 +247,11 @@ export class RequestContext implements StageContext {
     return explained;
   }
 
-  async #end(handles: ModelHandle[], placement: Placement, failed: boolean): Promise<void> {
+  async #end(handles: ModelHandle[], placement: Placement, failure: StageFailure | null): Promise<void> {
     await placement.settle();
     this.#used.placed(handles);
     this.#used.notePeak();
-    placement.release(failed);
+    placement.release(failure);
   }
 
   #noteRetry(name: string, handles: readonly ModelHandle[], attempt: number, attempts: number): void {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StudioError } from '../contract/errors.ts';
 import type { Settings } from '../contract/settings.ts';
-import { type RuntimeRig, withRig } from './testing/rig.ts';
+import { type RuntimeRig, shape, withRig } from './testing/rig.ts';
+import type { TwoStageShape } from './testing/two-stage-engine.ts';
 
 const roomy: Partial<Settings> = {
   'compute.device': 'auto',
@@ -74,5 +75,37 @@ describe('memory that runs out in a stage that yields', () => {
       whenDecoding(rig, () => rig.book.device.setFaults({ loseAtSegment: 1 }));
       await expect(rig.speak()).rejects.toMatchObject({ code: 'DeviceLost' });
     });
+  });
+});
+
+describe('a stage whose engine estimates too little', () => {
+  const understated: TwoStageShape = { ...shape, decoderEstimate: 0.25 };
+  const rows = 512;
+  /** Room for the decoder, or for its working memory beside half of it. */
+  const tight: Partial<Settings> = { ...roomy, 'compute.simulate_vram_mb': 3 };
+
+  async function trySpeaking(rig: RuntimeRig, model: string): Promise<string> {
+    return rig.speak({ rows, model }).then(
+      ({ sha256 }) => sha256,
+      (error: unknown) => (error instanceof StudioError ? error.code : String(error)),
+    );
+  }
+
+  it('fails once in each of two models that take turns on a device; from then on both speak', async () => {
+    const plain = await withRig(roomy, (rig) => rig.speak({ rows }), understated);
+    await withRig(
+      tight,
+      async (rig) => {
+        const heard: string[] = [];
+        for (let turn = 0; turn < 8; turn++) {
+          heard.push(await trySpeaking(rig, turn % 2 === 0 ? 'first' : 'second'));
+        }
+        const failed = 'out_of_device_memory';
+        expect(heard).toEqual([failed, failed, ...Array(6).fill(plain.sha256)]);
+        const said = rig.runtime.events().filter(({ code }) => code === 'refused');
+        expect(said.map(({ subject }) => subject)).toEqual(['first:decoder', 'second:decoder']);
+      },
+      understated,
+    );
   });
 });

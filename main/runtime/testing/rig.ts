@@ -34,10 +34,11 @@ export class RuntimeRig {
   }
 
   async speak(
-    options: { seed?: number; rows?: number; signal?: AbortSignal; owner?: string } = {},
+    options: { seed?: number; rows?: number; signal?: AbortSignal; owner?: string; model?: string } = {},
   ): Promise<Outcome> {
     const { seed = 7, signal = new AbortController().signal, owner = 'request' } = options;
-    const lease = await this.runtime.acquire(TwoStageEngine.source(this.addon, this.shape), this.book);
+    const source = TwoStageEngine.source(this.addon, this.shape, options.model);
+    const lease = await this.runtime.acquire(source, this.book);
     const { settings, book } = this;
     const ctx = this.runtime.startRequest({ id: owner, book, settings, signal });
     try {

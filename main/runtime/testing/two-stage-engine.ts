@@ -50,6 +50,8 @@ export interface TwoStageShape {
   talkerBlocks: number;
   decoderBlocks: number;
   dtype?: 'f32' | 'f16' | 'bf16';
+  /** The decoder's working memory is estimated as this share of what it is. Default: 1. */
+  decoderEstimate?: number;
 }
 
 /**
@@ -62,8 +64,10 @@ export class TwoStageEngine {
   readonly #talkerModule: Tower;
   readonly #decoderModule: Tower;
   readonly graphs: GraphCache;
+  readonly #decoderEstimate: number;
 
   constructor(addon: Addon, book: DeviceBook, shape: TwoStageShape, model = 'two-stage') {
+    this.#decoderEstimate = shape.decoderEstimate ?? 1;
     this.#talkerModule = new Tower(shape.talkerBlocks);
     this.#decoderModule = new Tower(shape.decoderBlocks);
     const options = { addon, book, model, dtype: shape.dtype ?? 'f32' } as const;
@@ -82,10 +86,11 @@ export class TwoStageEngine {
     this.graphs = new GraphCache(addon, book.device, { arena: book.arena });
   }
 
-  /** Exact: what the graphs take, and the values in and out of them. */
+  /** What the graphs take, and the values in and out of them; exact but for `decoderEstimate`. */
   memoryFor(module: 'talker' | 'decoder', rows: number): number {
     const { computeBytes, ioBytes } = this.graphs.plan(...this.#recording(module, rows));
-    return computeBytes + 2 * ioBytes;
+    const bytes = computeBytes + 2 * ioBytes;
+    return module === 'decoder' ? Math.ceil(bytes * this.#decoderEstimate) : bytes;
   }
 
   /** Every run of the same seed gives the same samples. */
