@@ -2,7 +2,7 @@ import type { Addon } from '../../native/addon.ts';
 import type { EngineParameter } from '../contract/runtime.ts';
 import type { ParameterValue, SpeakRequest } from '../contract/speech.ts';
 import type { ModelFolder } from '../models/model-folder.ts';
-import type { CatalogModel, InstalledModel, Recognition } from '../models/types.ts';
+import type { CatalogModel, ExpectedWeights, InstalledModel, Recognition } from '../models/types.ts';
 import type { ModelSource } from '../runtime/loaded-models.ts';
 import type { StageContext } from '../runtime/types.ts';
 import type { VoicePrompts } from '../voices/voice-prompts.ts';
@@ -109,6 +109,13 @@ export interface EngineDefinition {
    * wrong goes to `problems`, not to an exception. Absent: the engine takes no folders.
    */
   recognise?(folder: ModelFolder): Promise<Recognition | null>;
+  /**
+   * The weights that a recognised folder's configuration describes (`expectedWeights`): compared with the headers of its
+   * files before the model is taken, by the rule of `loadWeights`. Reads no weights. Present where `recognise` is.
+   *
+   * @throws StudioError `checkpoint_invalid` for files beside the weights that do not fit them, such as a vocabulary
+   */
+  weights?(folder: ModelFolder): Promise<ExpectedWeights[]>;
   /** How that model is loaded; hand it to `RuntimeService.acquire`. Its id is the model's id. */
   model(services: EngineServices, model: InstalledModel): ModelSource<Engine>;
   /**

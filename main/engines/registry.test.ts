@@ -12,6 +12,8 @@ test('every engine describes itself as the contract says, under its own id', () 
     const info = engineInfo(engine, engine.builtIn());
     expect(engineInfoSchema.parse(info)).toEqual(info);
     expect(info.id).toBe(engine.id);
+    // A folder's weights are compared before it is added.
+    expect(typeof engine.weights).toBe(typeof engine.recognise);
     const keys = info.parameters.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
     for (const { id, engine: owner } of [...engine.builtIn(), ...engine.catalog]) {

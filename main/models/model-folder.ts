@@ -4,11 +4,10 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StudioError } from '../contract/index.ts';
 import { type FileSign, fileSign } from './file-signs.ts';
+import { readAt, type StoredTensor, safetensorsHeader } from './safetensors-header.ts';
 
 /** Configurations are a few kilobytes, vocabularies a few megabytes. */
 const maxJsonBytes = 64 * 1024 * 1024;
-/** As the format's own readers have it. */
-const maxHeaderBytes = 100_000_000;
 /** Enough of a file's beginning to tell what it is. */
 const headBytes = 512;
 
@@ -60,21 +59,8 @@ export class ModelFolder {
 
   /** What is wrong with one file without reading it whole; null: nothing that shows. */
   async problem(file: string): Promise<StudioError | null> {
-    try {
-      const handle = await this.#open(file);
-      try {
-        const { size } = await handle.stat();
-        const head = await readAt(handle, 0, headBytes, size);
-        const sign =
-          fileSign(file, head, size) ??
-          (file.endsWith('.safetensors') ? await cutSafetensors(handle, head, size) : null);
-        return sign === null ? null : signed(this.path, file, size, sign);
-      } finally {
-        await handle.close();
-      }
-    } catch (error) {
-      return error instanceof StudioError ? error : invalid(this.path, file, 'cannot be read', error);
-    }
+    const found = await this.#look(file);
+    return found instanceof StudioError ? found : null;
   }
 
   /** Problems of these files, in their order. */
@@ -109,6 +95,27 @@ export class ModelFolder {
     return [index, ...names.sort().map((name) => [...base, name].join('/'))];
   }
 
+  /**
+   * What the headers of a checkpoint say, be it whole or split. Reads no tensor.
+   *
+   * @throws StudioError as `problem`, and `checkpoint_invalid` for a part that lacks what its index names
+   */
+  async tensors(file: string): Promise<StoredTensor[]> {
+    const [first, ...parts] = await this.checkpointFiles(file);
+    if (parts.length === 0) return this.#header(first!);
+    const { weight_map: map } = (await this.json(first!)) as { weight_map: Record<string, string> };
+    const all: StoredTensor[] = [];
+    for (const part of parts) {
+      const tensors = await this.#header(part);
+      const names = new Set(tensors.map(({ name }) => name));
+      const wanted = Object.keys(map).filter((name) => map[name] === part.split('/').at(-1));
+      const lacks = wanted.filter((name) => !names.has(name));
+      if (lacks.length > 0) throw wrongPart(this.path, part, { index: first!, wanted, lacks });
+      all.push(...tensors);
+    }
+    return all;
+  }
+
   /** Of the files that are there: bytes together, and a hash that changes when one of them does. */
   async measure(files: readonly string[]): Promise<{ sizeBytes: number; version: string }> {
     const hash = createHash('sha256');
@@ -120,6 +127,31 @@ export class ModelFolder {
       hash.update(`${file}\0${found.size}\0${found.mtimeNs}\n`);
     }
     return { sizeBytes, version: hash.digest('hex').slice(0, 32) };
+  }
+
+  async #header(file: string): Promise<StoredTensor[]> {
+    const found = await this.#look(file);
+    if (found instanceof StudioError) throw found;
+    return found;
+  }
+
+  /** The tensors of a checkpoint's file (of any other: none), or what is wrong with it. */
+  async #look(file: string): Promise<StoredTensor[] | StudioError> {
+    try {
+      const handle = await this.#open(file);
+      try {
+        const { size } = await handle.stat();
+        const head = await readAt(handle, 0, headBytes, size);
+        const sign = fileSign(file, head, size);
+        if (sign !== null) return signed(this.path, file, size, sign);
+        const found = file.endsWith('.safetensors') ? await safetensorsHeader(handle, head, size) : [];
+        return Array.isArray(found) ? found : signed(this.path, file, size, found);
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      return error instanceof StudioError ? error : invalid(this.path, file, 'cannot be read', error);
+    }
   }
 
   #full(file: string): string {
@@ -144,38 +176,25 @@ export class ModelFolder {
   }
 }
 
-async function readAt(handle: FileHandle, offset: number, length: number, size: number): Promise<Uint8Array> {
-  const buffer = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
-  return buffer.subarray(0, bytesRead);
-}
-
-/** A safetensors file is a length, a JSON header of that length, and tensors up to the last offset that it names. */
-async function cutSafetensors(handle: FileHandle, head: Uint8Array, size: number): Promise<FileSign | null> {
-  const length = Number(new DataView(head.buffer, head.byteOffset, 8).getBigUint64(0, true));
-  if (length > maxHeaderBytes || head[8] !== 0x7b) return { why: 'is not a safetensors file', sign: null };
-  if (8 + length > size) return cut(size, 8 + length);
-  const header = new TextDecoder().decode(await readAt(handle, 8, length, size));
-  let end = 0;
-  try {
-    for (const [name, tensor] of Object.entries(JSON.parse(header) as Record<string, unknown>)) {
-      if (name === '__metadata__') continue;
-      const offsets = (tensor as { data_offsets?: unknown }).data_offsets;
-      if (Array.isArray(offsets) && typeof offsets[1] === 'number') end = Math.max(end, offsets[1]);
-    }
-  } catch {
-    return { why: 'has a header that is not JSON', sign: null };
-  }
-  return 8 + length + end > size ? cut(size, 8 + length + end) : null;
-}
-
-function cut(size: number, whole: number): FileSign {
-  return { why: `was cut off: it has ${size} of at least ${whole} bytes`, sign: 'cut', whole };
-}
-
 function signed(folder: string, file: string, size: number, { why, sign, whole }: FileSign): StudioError {
   const error = invalid(folder, file, why);
   const known = sign === null ? {} : { [sign]: file, size, ...(whole === undefined ? {} : { whole }) };
+  return new StudioError(error.code, error.message, { params: { ...error.params, ...known } });
+}
+
+/** A part of another model, or of another version of this one. */
+function wrongPart(
+  folder: string,
+  part: string,
+  { index, wanted, lacks }: { index: string; wanted: readonly string[]; lacks: readonly string[] },
+): StudioError {
+  const shown = `${lacks.slice(0, 3).join(', ')}${lacks.length > 3 ? ', ...' : ''}`;
+  const error = invalid(
+    folder,
+    part,
+    `lacks ${lacks.length} of the ${wanted.length} tensors that ${index} looks for in it (${shown})`,
+  );
+  const known = { wrong_part: part, index, lacks: lacks.length, wanted: wanted.length, examples: shown };
   return new StudioError(error.code, error.message, { params: { ...error.params, ...known } });
 }
 

@@ -1,7 +1,7 @@
 import { StudioError } from '../contract/index.ts';
 import { foldersInside, modelFolders } from './locate.ts';
 import { ModelFolder } from './model-folder.ts';
-import type { CatalogModel, InstalledModel, Recognition } from './types.ts';
+import type { CatalogModel, ExpectedWeights, InstalledModel, Recognition } from './types.ts';
 
 /** What the library needs of an engine. */
 export interface ModelEngine {
@@ -10,6 +10,7 @@ export interface ModelEngine {
   readonly catalog: readonly CatalogModel[];
   builtIn(): InstalledModel[];
   recognise?(folder: ModelFolder): Promise<Recognition | null>;
+  weights?(folder: ModelFolder): Promise<ExpectedWeights[]>;
 }
 
 export interface Recognised {
@@ -30,9 +31,29 @@ export async function recogniseFolder(
   return null;
 }
 
-/** By one engine; what its recogniser throws is a problem of the folder where it is one of the contract's errors. */
-export async function recogniseWith(engine: ModelEngine, folder: string): Promise<Recognition | null> {
-  return (await engine.recognise?.(new ModelFolder(folder))) ?? null;
+/**
+ * By one engine. Where nothing is missing, the headers of the weights are compared with what the configuration
+ * describes. What the recogniser throws is a problem of the folder where it is one of the contract's errors.
+ */
+export async function recogniseWith(engine: ModelEngine, path: string): Promise<Recognition | null> {
+  const folder = new ModelFolder(path);
+  const recognition = (await engine.recognise?.(folder)) ?? null;
+  if (recognition === null || recognition.problems.length > 0) return recognition;
+  return { ...recognition, problems: await weightProblems(engine, folder) };
+}
+
+async function weightProblems(engine: ModelEngine, folder: ModelFolder): Promise<StudioError[]> {
+  const problems: StudioError[] = [];
+  try {
+    for (const { file, problem } of (await engine.weights?.(folder)) ?? []) {
+      const found = problem(await folder.tensors(file), folder.path);
+      if (found !== null) problems.push(found);
+    }
+  } catch (error) {
+    if (!(error instanceof StudioError)) throw error;
+    problems.push(error);
+  }
+  return problems;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ModelAbilities, StudioError } from '../contract/index.ts';
+import type { StoredTensor } from './safetensors-header.ts';
 
 /** A model in the catalog: what it is, and where its files are to be had. */
 export interface CatalogModel {
@@ -37,6 +38,14 @@ export interface Recognition {
   files: string[];
   /** What is wrong: `ModelFolder.problems` for the files above, and whatever the engine sees in the configuration. */
   problems: StudioError[];
+}
+
+/** Weights that a model's configuration describes: what a file has to hold to belong to it. */
+export interface ExpectedWeights {
+  /** Relative to the folder, with `/`; it may be split into parts. */
+  file: string;
+  /** What does not fit, by the first few tensors and their count; null: all fits. */
+  problem(tensors: readonly StoredTensor[], folder: string): StudioError | null;
 }
 
 /** A model whose files are on this computer. */

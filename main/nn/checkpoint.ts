@@ -88,15 +88,19 @@ export async function loadWeights(
   return { store, report };
 }
 
-/** The report of `loadWeights` without loading anything. */
-export function compareCheckpoint(root: Module, checkpoint: Checkpoint, options: LoadOptions): LoadReport {
+/** The report of `loadWeights` without loading anything: names, shapes and types alone are looked at. */
+export function compareCheckpoint(
+  root: Module,
+  checkpoint: Pick<Checkpoint, 'tensors'>,
+  options: Omit<LoadOptions, 'component'>,
+): LoadReport {
   return matchCheckpoint(root, checkpoint, options).report;
 }
 
 function matchCheckpoint(
   root: Module,
-  checkpoint: Checkpoint,
-  options: LoadOptions,
+  checkpoint: Pick<Checkpoint, 'tensors'>,
+  options: Omit<LoadOptions, 'component'>,
 ): { matches: Match[]; report: LoadReport } {
   const aliases = new Map<Parameter, string[]>();
   for (const { name, parameter } of root.parameterUses()) {
@@ -133,7 +137,7 @@ function matchCheckpoint(
 
 /** Sources by the network's names; the halves of a weight norm become one source. */
 function collectSources(
-  checkpoint: Checkpoint,
+  checkpoint: Pick<Checkpoint, 'tensors'>,
   known: ReadonlySet<string>,
   rename: (name: string) => string | null = (name) => name,
 ): Map<string, Source> {

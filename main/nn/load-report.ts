@@ -20,7 +20,39 @@ export function mismatchError(
   component: string,
   files: readonly string[],
 ): StudioError | null {
-  const { missing, unexpected, misshaped, unusable } = report;
+  const found = differences(report);
+  if (found === null) return null;
+  return new StudioError(
+    'checkpoint_mismatch',
+    `The checkpoint does not fit the network "${component}": ${found}. ` +
+      'It belongs to another model or another version of it; choose the files named in the catalog.',
+    {
+      params: { component, file: files[0] ?? '', ...counts(report) },
+      detail: JSON.stringify(report),
+    },
+  );
+}
+
+/** The same of all networks of a file, found by its header alone: `file` in `folder` is not what its configuration says. */
+export function weightsError(
+  report: LoadReport,
+  { file, folder, configuration }: { file: string; folder: string; configuration: string },
+): StudioError | null {
+  const found = differences(report);
+  if (found === null) return null;
+  return new StudioError(
+    'checkpoint_mismatch',
+    `The weights in "${file}" are not those that "${configuration}" describes: ${found}. ` +
+      `The files in "${folder}" belong to different models, or were changed; download all of them again from one place.`,
+    {
+      params: { file, path: folder, configuration, ...counts(report) },
+      detail: JSON.stringify(report).slice(0, 100_000),
+    },
+  );
+}
+
+/** The first few differences of each kind and how many there are; null: none. */
+function differences({ missing, unexpected, misshaped, unusable }: LoadReport): string | null {
   const parts = [
     part(missing, 'missing'),
     part(
@@ -31,35 +63,30 @@ export function mismatchError(
     ),
     part(
       unusable.map(({ name, dtype }) => `${name} is ${dtype}`),
-      'of a type that the device cannot use',
+      'of a type that no device can use',
     ),
     part(unexpected, 'unknown to it'),
   ].filter((text) => text !== null);
-  if (parts.length === 0) return null;
-  return new StudioError(
-    'checkpoint_mismatch',
-    `The checkpoint does not fit the network "${component}": ${parts.join('; ')}. ` +
-      'It belongs to another model or another version of it; choose the files named in the catalog.',
-    {
-      params: {
-        component,
-        file: files[0] ?? '',
-        loaded: report.loaded,
-        missing: missing.length,
-        unexpected: unexpected.length,
-        misshaped: misshaped.length,
-        unusable: unusable.length,
-        first:
-          [
-            ...missing,
-            ...misshaped.map(({ name }) => name),
-            ...unusable.map(({ name }) => name),
-            ...unexpected,
-          ][0] ?? '',
-      },
-      detail: JSON.stringify(report),
-    },
-  );
+  return parts.length === 0 ? null : parts.join('; ');
+}
+
+function counts(report: LoadReport): Record<string, number | string> {
+  const { missing, unexpected, misshaped, unusable } = report;
+  const names = [
+    ...missing,
+    ...misshaped.map(({ name }) => name),
+    ...unusable.map(({ name }) => name),
+    ...unexpected,
+  ];
+  return {
+    loaded: report.loaded,
+    missing: missing.length,
+    unexpected: unexpected.length,
+    misshaped: misshaped.length,
+    unusable: unusable.length,
+    first: names[0] ?? '',
+    examples: `${names.slice(0, shown).join(', ')}${names.length > shown ? ', ...' : ''}`,
+  };
 }
 
 function part(items: readonly string[], what: string): string | null {

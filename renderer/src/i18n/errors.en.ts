@@ -201,11 +201,12 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   checkpoint_mismatch: {
     title: 'The model files belong to another model',
     why: [
+      'The weights in “{{path}}” are not those that “{{configuration}}” describes: {{missing}} tensors are missing, {{unexpected}} unknown, {{misshaped}} of another shape, {{unusable}} of a type that cannot be used ({{examples}}).',
       'They do not fit the network “{{component}}”.',
       '“{{tensor}}” does not fit the network.',
       'Their tensors do not fit the network.',
     ],
-    fix: 'Install the files that the catalog names.',
+    fix: 'Download all files of the model again, from one place.',
   },
   weights_not_finite: {
     title: 'The model’s weights are damaged',

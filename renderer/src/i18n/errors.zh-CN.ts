@@ -159,8 +159,13 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   checkpoint_mismatch: {
     title: '模型文件属于另一个模型',
-    why: ['文件与网络“{{component}}”不符。', '“{{tensor}}”与网络不符。', '文件中的张量与网络不符。'],
-    fix: '请安装模型目录中列出的文件。',
+    why: [
+      '“{{path}}”中的权重与“{{configuration}}”的描述不符：缺少 {{missing}} 个张量，多出 {{unexpected}} 个，形状不同 {{misshaped}} 个，类型不能用 {{unusable}} 个（{{examples}}）。',
+      '文件与网络“{{component}}”不符。',
+      '“{{tensor}}”与网络不符。',
+      '文件中的张量与网络不符。',
+    ],
+    fix: '请从同一处重新下载该模型的全部文件。',
   },
   weights_not_finite: {
     title: '模型权重已损坏',

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../../contract/settings.ts';
 import { ModelFolder } from '../../../models/model-folder.ts';
+import { recogniseWith } from '../../../models/recognise.ts';
 import { addon } from '../../../nn/testing/devices.ts';
 import { largestDifference } from '../../../nn/testing/fixtures.ts';
 import { RuntimeService } from '../../../runtime/runtime-service.ts';
@@ -184,4 +185,16 @@ test('its folder is recognised, and what is missing is said', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'mizuoto-example-'));
   expect(await recognise!(new ModelFolder(empty))).toBeNull();
   rmSync(empty, { recursive: true });
+});
+
+test('weights that its configuration does not describe are refused before they are loaded', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'mizuoto-example-'));
+  cpSync(folder, other, { recursive: true });
+  expect(await recogniseWith(exampleEngine(), other)).toMatchObject({ problems: [] });
+  const config = JSON.parse(readFileSync(join(other, 'config.json'), 'utf8'));
+  writeFileSync(join(other, 'config.json'), JSON.stringify({ ...config, decoder_layers: 4 }));
+  const found = await recogniseWith(exampleEngine(), other);
+  expect(found?.problems).toMatchObject([{ code: 'checkpoint_mismatch', params: { unexpected: 0 } }]);
+  expect(found?.problems[0]?.params.first).toMatch(/^decoder\..*3\./);
+  rmSync(other, { recursive: true });
 });

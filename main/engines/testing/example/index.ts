@@ -8,6 +8,7 @@ import type { InstalledModel } from '../../../models/types.ts';
 import type { Module } from '../../../nn/module.ts';
 import type { LoadedParts, ModelLoadContext, ModelSource } from '../../../runtime/loaded-models.ts';
 import type { EngineDefinition, EngineServices } from '../../engine.ts';
+import { expectedWeights } from '../../expected-weights.ts';
 import { plainTask } from '../../plain-task.ts';
 import { writeExampleCheckpoint } from './checkpoint.ts';
 import { ExampleEngine } from './engine.ts';
@@ -49,6 +50,15 @@ export function exampleEngine(): EngineDefinition {
       const { sample_rate: sampleRate } = config;
       return { variant: 'tiny', name: 'Example', sampleRate, abilities, files, problems };
     },
+    weights: async (folder) => {
+      const config = (await folder.json('config.json')) as ExampleConfig;
+      const networks = Object.entries(networksOf(config)).map(([name, module]) => ({
+        module,
+        rename: nameIn(name),
+        prefix: `${name}.`,
+      }));
+      return [expectedWeights('model.safetensors', { networks })];
+    },
     model: exampleModel,
     tiny: async (services, folder) => {
       writeExampleCheckpoint(folder);
@@ -76,6 +86,15 @@ const abilities: InstalledModel['abilities'] = {
 };
 
 // #region load
+function networksOf(config: ExampleConfig) {
+  return { talker: new Talker(config), decoder: new Decoder(config), vocoder: new Vocoder(config) };
+}
+
+/** One file for all components: each takes what begins with its name. */
+function nameIn(component: string) {
+  return (tensor: string) => (tensor.startsWith(`${component}.`) ? tensor.slice(component.length + 1) : null);
+}
+
 function exampleModel(
   { addon }: EngineServices,
   { id, name, folder }: InstalledModel,
@@ -89,11 +108,7 @@ async function load(
   { book, signal, progress }: ModelLoadContext,
 ): Promise<LoadedParts<ExampleEngine>> {
   const config = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8')) as ExampleConfig;
-  const modules = {
-    talker: new Talker(config),
-    decoder: new Decoder(config),
-    vocoder: new Vocoder(config),
-  };
+  const modules = networksOf(config);
   const handles: ModelHandle[] = [];
   let checkpoint: Checkpoint | null = null;
   const free = async (): Promise<void> => {
@@ -114,8 +129,7 @@ async function load(
         module,
         checkpoint: checkpoint!,
         book,
-        // One file for all components: each takes what begins with its name.
-        rename: (tensor) => (tensor.startsWith(`${name}.`) ? tensor.slice(name.length + 1) : null),
+        rename: nameIn(name),
       });
       handles.push(handle);
       progress(handles.length / 3);
