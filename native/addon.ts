@@ -92,6 +92,11 @@ export interface OpenDeviceOptions {
   foreignBytes?: number;
   /** Simulated copy engine: bytes per second of the upload link; 0 or absent = as fast as memcpy. */
   linkBytesPerSecond?: number;
+  /**
+   * Read weights where they lie in host memory though the backend's caps do not say that it can: ggml's Vulkan imports
+   * host memory where the driver has VK_EXT_external_memory_host. No effect on other backends that cannot.
+   */
+  importHostMemory?: boolean;
 }
 
 /** Where the bytes of a device are; `free` is what the driver (or the simulation) still reports. */
@@ -145,6 +150,10 @@ export interface UnitStats {
   copies: number;
   copiedBytes: number;
   copySeconds: number;
+  /** Of its place now, counted as in `unitBytes`: weights read where they lie in host memory; nothing of them is copied. */
+  mappedBytes: number;
+  /** Weights that were to be read in place, and were copied because the device would not import their memory. */
+  refusedBytes: number;
   /** Segments of this unit that ran while the device profiled, and their seconds. */
   runs: number;
   computeSeconds: number;
@@ -156,6 +165,8 @@ export interface Device {
   readonly simulated: boolean;
   /** True where weights are used where they lie in host memory (plain CPU): nothing moves, nothing is counted. */
   readonly isHost: boolean;
+  /** `place` can use weights where they lie in host memory. False on a host device, where nothing is placed. */
+  readonly mapsHostMemory: boolean;
   info(): DeviceInfo;
   memory(): DeviceMemory;
   resetPeak(): void;
@@ -259,13 +270,23 @@ export interface WeightStore {
   readonly fixedBytes: number;
   /** Bytes of host memory owned (not memory-mapped). */
   readonly ownedHostBytes: number;
+  /** Device bytes of placed weights that are read where they lie in host memory (see `place`). */
+  readonly mappedBytes: number;
   /** Bytes uploaded by streaming (not by `place`) since the store was made. */
   readonly streamedBytes: number;
   unitStats(unit: number): UnitStats;
   /** Bind the store to the device it will run on. Only while nothing is placed. */
   bind(device: Device): void;
-  /** Copy a unit (-1 = fixed part) to the device; resolves with bytes allocated; already placed: 0. */
-  place(unit: number, signal?: CancelToken): Promise<number>;
+  /**
+   * Copy a unit (-1 = fixed part) to the device; resolves with bytes allocated; already placed: 0.
+   *
+   * `inPlace` (default false), where the device `mapsHostMemory`: weights that lie in their memory-mapped checkpoint as
+   * the device wants them (same type, an address that is a multiple of its buffers' alignment) are not copied: the pages
+   * of the file become a buffer of the device. They count as weights all the same, an import as an allocation. The
+   * file stays mapped until the last of them leaves. All others are copied, also where the device refuses the import
+   * (`UnitStats.refusedBytes`). Units that have been placed stay as they are.
+   */
+  place(unit: number, signal?: CancelToken, inPlace?: boolean): Promise<number>;
   /** Give the unit's memory up; resolves with bytes freed; not placed: 0. */
   unplace(unit: number): Promise<number>;
   isPlaced(unit: number): boolean;

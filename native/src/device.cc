@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "error.h"
+#include "host_import.h"
 #include "kept_objects.h"
 #include "processors.h"
 #include "software_vulkan.h"
@@ -42,7 +43,8 @@ Device::Device(DeviceOptions options)
     : options_(std::move(options)),
       name_(options_.name),
       simulated_(options_.simulateBytes.has_value()),
-      streamer_(std::make_unique<Streamer>(*this, options_.linkBytesPerSecond)) {}
+      streamer_(std::make_unique<Streamer>(*this, options_.linkBytesPerSecond)),
+      imports_(std::make_unique<HostImports>(*this)) {}
 
 std::shared_ptr<Device> Device::create(DeviceOptions options) {
     return std::shared_ptr<Device>(new Device(std::move(options)));
@@ -65,6 +67,10 @@ void Device::open() {
                     {detailOf("device", name_)});
     }
     isHost_ = computesOnCpu_ && !simulated_;
+    // ggml-vulkan can import, but says that it cannot, because it may be slower: whoever asks knows. Other
+    // backends that say no have no function for it.
+    mapsHostMemory_ =
+        !isHost_ && (caps_.bufferFromHostPtr || (options_.importHostMemory && info.backend == "Vulkan"));
     if (simulated_) {
         kind_ = "gpu";
         ledger_.limit(*options_.simulateBytes);

@@ -18,6 +18,7 @@
 namespace mizuoto {
 
 class Device;
+class HostImports;
 class Streamer;
 
 struct DeviceOptions {
@@ -26,6 +27,8 @@ struct DeviceOptions {
     std::optional<uint64_t> simulateBytes;
     uint64_t foreignBytes = 0;
     double linkBytesPerSecond = 0;
+    /** Read host memory in place where ggml's backend can and does not say so (Vulkan). */
+    bool importHostMemory = false;
 };
 
 /** Something that owns memory of a device, and must let go of it when the device closes. */
@@ -79,6 +82,10 @@ class Device : public std::enable_shared_from_this<Device> {
     bool simulated() const { return simulated_; }
     /** Weights are used where they lie in host memory. */
     bool isHost() const { return isHost_; }
+    /** Weights can be read where they lie in host memory, by imports of whole pages. */
+    bool mapsHostMemory() const { return mapsHostMemory_; }
+    /** Of an address that is read in place. */
+    size_t importAlignment() const { return computesOnCpu_ ? 1 : alignment_; }
     /** Plain or as a simulated device: kernels of ours can run on it. */
     bool computesOnCpu() const { return computesOnCpu_; }
     /** One call may span segments: fusion on this backend does not change rounding. */
@@ -147,6 +154,7 @@ class Device : public std::enable_shared_from_this<Device> {
     bool profiling() const { return profiling_.load(); }
 
     Streamer& streamer() { return *streamer_; }
+    HostImports& imports() { return *imports_; }
 
   private:
     explicit Device(DeviceOptions options);
@@ -160,6 +168,7 @@ class Device : public std::enable_shared_from_this<Device> {
     bool simulated_ = false;
     bool isHost_ = false;
     bool computesOnCpu_ = false;
+    bool mapsHostMemory_ = false;
     std::atomic<bool> profiling_{false};
     bool keepsMemory_ = false;
     DeviceCaps caps_;
@@ -179,6 +188,7 @@ class Device : public std::enable_shared_from_this<Device> {
     NodeObserver* observer_ = nullptr;
 
     std::unique_ptr<Streamer> streamer_;
+    std::unique_ptr<HostImports> imports_;
 
     std::mutex resourcesMutex_;
     std::unordered_set<DeviceResource*> resources_;

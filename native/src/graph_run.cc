@@ -154,8 +154,9 @@ void Graph::bindStreamed(const Call& call, const Streamer::Pass::Place* place) {
 
 void Graph::execute(const RunRequest& request) {
     // Mapped weights are read in this run: a file that was cut meanwhile would end the process.
-    if (!schedule_->streamed.empty() || device_->isHost()) {
-        for (const auto& store : stores_) store->checkSources();
+    const bool all = !schedule_->streamed.empty() || device_->isHost();
+    for (const auto& store : stores_) {
+        if (all || store->mappedBytes() > 0) store->checkSources();
     }
     Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);
     Window window(*device_, schedule_->calls.size());

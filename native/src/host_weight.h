@@ -48,6 +48,10 @@ class HostWeight {
     size_t ownedBytes() const { return mapped_ ? 0 : bytes_; }
     size_t bytes() const { return bytes_; }
 
+    /** The tensor whose bytes in a mapped file are this weight's own; null for owned memory. */
+    const CheckpointTensor* inFile() const { return mapped_ ? source_.tensor : nullptr; }
+    const std::shared_ptr<const Checkpoint>& checkpoint() const { return source_.checkpoint; }
+
     /** Reads and converts what is not there yet. Not on the JavaScript thread. */
     void materialise();
     /** Null before `materialise`. */

@@ -13,7 +13,9 @@
 #include "cancel.h"
 #include "device.h"
 #include "host_weight.h"
+#include "mapping.h"
 #include "pinned_unit.h"
+#include "unit_place.h"
 
 namespace mizuoto {
 
@@ -38,6 +40,9 @@ struct UnitStats {
     uint64_t copies = 0;
     uint64_t copiedBytes = 0;
     double copySeconds = 0;
+    /** Of its place now: read where they lie in host memory; asked to be, and refused by the device. */
+    uint64_t mappedBytes = 0;
+    uint64_t refusedBytes = 0;
     uint64_t runs = 0;
     double computeSeconds = 0;
 };
@@ -67,6 +72,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     /** With the bound device's padding, or the CPU's before `bind`. */
     size_t unitBytes(int unit) const;
     size_t ownedHostBytes() const { return ownedHostBytes_.load(); }
+    /** Device bytes of placed weights that are read where they lie in host memory. */
+    size_t mappedBytes() const { return mappedBytes_.load(); }
     bool isPlaced(int unit) const;
     /** Bytes uploaded by streaming. */
     uint64_t streamedBytes() const { return streamedBytes_.load(); }
@@ -89,7 +96,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     void unpin(int unit);
 
     // On the device's thread.
-    size_t place(int unit, const CancelPointer& cancel);
+    /** `inPlace`: weights that the device can read where they lie are not copied. */
+    size_t place(int unit, bool inPlace, const CancelPointer& cancel);
     size_t unplace(int unit);
     void unplaceAll();
     void replace(int weight, const uint8_t* data);
@@ -126,7 +134,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
         /** Bytes, and place within the unit, on the device. */
         size_t bytes = 0;
         size_t offset = 0;
-        size_t chunk = 0;
+        /** Position within its unit. */
+        size_t inUnit = 0;
         /** Its owned host memory was given up until it is next needed. */
         bool dropped = false;
         /** Host devices: a buffer that spans the host side. */
@@ -135,10 +144,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     struct Unit {
         std::vector<int> weights;
         size_t deviceBytes = 0;
-        /** Sizes of the device buffers that hold the unit: one, unless the device caps the size of a buffer.
-         */
-        std::vector<size_t> chunks;
-        std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+        /** Null: not on the device. */
+        std::unique_ptr<UnitPlace> place;
         /** What JavaScript asked for, and what is ready to copy from (the device's thread). */
         std::shared_ptr<PinnedUnit> pinRequest;
         std::shared_ptr<PinnedUnit> pinned;
@@ -150,8 +157,12 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     static size_t index(int weight) { return static_cast<size_t>(weight); }
     /** The fixed part (-1) is kept first. Throws InvalidArgument. */
     size_t slot(int unit) const;
-    void layOut(ggml_backend_buffer_type_t type, size_t alignment, size_t maxBufferBytes);
-    void upload(const Weight& weight, const DeviceBuffer& buffer, const CancelPointer& cancel);
+    void layOut(ggml_backend_buffer_type_t type, size_t alignment);
+    Mapping mappingFor(const Device& device) const;
+    void upload(const Weight& weight, const UnitPlace& place, const CancelPointer& cancel);
+    /** Takes note of where the unit is now. */
+    void settle(Unit& unit, std::unique_ptr<UnitPlace> place);
+    void noteMapped(Unit& unit);
     /** The host side, read from the checkpoint where it is not there. */
     void materialise(Weight& weight);
     void refreshHostBuffer(Weight& weight);
@@ -165,7 +176,9 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     std::unique_ptr<ggml_context, void (*)(ggml_context*)> layoutContext_;
     std::vector<std::shared_ptr<const Checkpoint>> checkpoints_;
     std::shared_ptr<Device> device_;
+    Mapping mapping_;
     std::atomic<size_t> ownedHostBytes_{0};
+    std::atomic<size_t> mappedBytes_{0};
     std::atomic<uint64_t> streamedBytes_{0};
     mutable std::mutex statsMutex_;
     std::atomic<bool> disposed_{false};

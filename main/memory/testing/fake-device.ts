@@ -38,6 +38,7 @@ export class FakeDevice implements Device {
   readonly kind: DeviceInfo['kind'];
   readonly simulated = false;
   readonly isHost: boolean;
+  readonly mapsHostMemory: boolean;
   readonly held: DeviceMemory['held'] = { weights: 0, slots: 0, compute: 0, io: 0, state: 0 };
   readonly log: string[] = [];
   totalBytes: number;
@@ -58,10 +59,12 @@ export class FakeDevice implements Device {
       totalMiB?: number;
       foreignMiB?: number;
       isHost?: boolean;
+      mapsHostMemory?: boolean;
       kind?: DeviceInfo['kind'];
     } = {},
   ) {
     this.isHost = options.isHost ?? false;
+    this.mapsHostMemory = options.mapsHostMemory ?? false;
     this.name = options.name ?? (this.isHost ? 'CPU' : 'GPU0');
     this.kind = options.kind ?? (this.isHost ? 'cpu' : 'gpu');
     this.totalBytes = (options.totalMiB ?? 8192) * MiB;
@@ -106,7 +109,7 @@ export class FakeDevice implements Device {
 
   info(): DeviceInfo {
     const freeBytes = this.memory().freeBytes;
-    const caps = { async: true, hostBuffer: true, bufferFromHostPtr: false, events: true };
+    const caps = { async: true, hostBuffer: true, bufferFromHostPtr: this.mapsHostMemory, events: true };
     const { name, kind, totalBytes } = this;
     return { name, description: 'A fake', kind, backend: 'fake', freeBytes, totalBytes, caps };
   }
@@ -227,7 +230,12 @@ export class FakeStore implements WeightStore {
   }
 
   unitStats(unit: number): UnitStats {
-    return this.#stats.get(unit) ?? { copies: 0, copiedBytes: 0, copySeconds: 0, runs: 0, computeSeconds: 0 };
+    const nothing = { copies: 0, copiedBytes: 0, copySeconds: 0, mappedBytes: 0, refusedBytes: 0 };
+    return this.#stats.get(unit) ?? { ...nothing, runs: 0, computeSeconds: 0 };
+  }
+
+  get mappedBytes(): number {
+    return [...this.#stats.values()].reduce((sum, { mappedBytes }) => sum + mappedBytes, 0);
   }
 
   /** Pretend that the unit ran and took this long. */
@@ -240,12 +248,20 @@ export class FakeStore implements WeightStore {
     this.#device = device as FakeDevice;
   }
 
-  async place(unit: number, signal?: CancelToken): Promise<number> {
+  async place(unit: number, signal?: CancelToken, inPlace = false): Promise<number> {
     await Promise.resolve();
     if (signal?.cancelled) throw new FakeNativeError('Cancelled', 'Cancelled.');
     if (this.#placed.has(unit)) return 0;
     const device = this.#device!;
     device.allocate('weights', this.unitBytes(unit));
+    const stats = this.unitStats(unit);
+    const bytes = this.unitBytes(unit);
+    if (inPlace && device.mapsHostMemory) {
+      this.#placed.add(unit);
+      this.#stats.set(unit, { ...stats, mappedBytes: bytes });
+      device.log.push(`=${this.component}[${unit}]`);
+      return bytes;
+    }
     try {
       device.copy();
     } catch (error) {
@@ -253,8 +269,6 @@ export class FakeStore implements WeightStore {
       throw error;
     }
     this.#placed.add(unit);
-    const stats = this.unitStats(unit);
-    const bytes = this.unitBytes(unit);
     this.#stats.set(unit, {
       ...stats,
       copies: stats.copies + 1,
@@ -268,6 +282,7 @@ export class FakeStore implements WeightStore {
   async unplace(unit: number): Promise<number> {
     await Promise.resolve();
     if (!this.#placed.delete(unit)) return 0;
+    this.#stats.set(unit, { ...this.unitStats(unit), mappedBytes: 0 });
     this.#device!.free('weights', this.unitBytes(unit));
     this.#device!.log.push(`-${this.component}[${unit}]`);
     return this.unitBytes(unit);

@@ -42,6 +42,7 @@ class DeviceBinding final : public Wrapped<DeviceBinding, Device> {
     Napi::Value kind(const Napi::CallbackInfo& info);
     Napi::Value simulated(const Napi::CallbackInfo& info);
     Napi::Value isHost(const Napi::CallbackInfo& info);
+    Napi::Value mapsHostMemory(const Napi::CallbackInfo& info);
     Napi::Value info(const Napi::CallbackInfo& info);
     Napi::Value memory(const Napi::CallbackInfo& info);
     Napi::Value resetPeak(const Napi::CallbackInfo& info);
@@ -127,6 +128,7 @@ class WeightStoreBinding final : public Wrapped<WeightStoreBinding, WeightStore>
     Napi::Value unitStats(const Napi::CallbackInfo& info);
     Napi::Value dropHost(const Napi::CallbackInfo& info);
     Napi::Value ownedHostBytes(const Napi::CallbackInfo& info);
+    Napi::Value mappedBytes(const Napi::CallbackInfo& info);
     Napi::Value bind(const Napi::CallbackInfo& info);
     Napi::Value place(const Napi::CallbackInfo& info);
     Napi::Value unplace(const Napi::CallbackInfo& info);

@@ -32,6 +32,9 @@ DeviceOptions readOptions(const Napi::Value& value) {
             throw Error("InvalidArgument", "options.linkBytesPerSecond cannot be negative.");
         }
     }
+    if (const Napi::Value value = object.Get("importHostMemory"); !isAbsent(value)) {
+        options.importHostMemory = readBoolean(value, "options.importHostMemory");
+    }
     return options;
 }
 
@@ -64,6 +67,7 @@ void DeviceBinding::define(Napi::Env env) {
                                     InstanceAccessor<&DeviceBinding::kind>("kind"),
                                     InstanceAccessor<&DeviceBinding::simulated>("simulated"),
                                     InstanceAccessor<&DeviceBinding::isHost>("isHost"),
+                                    InstanceAccessor<&DeviceBinding::mapsHostMemory>("mapsHostMemory"),
                                     InstanceMethod<&DeviceBinding::info>("info"),
                                     InstanceMethod<&DeviceBinding::memory>("memory"),
                                     InstanceMethod<&DeviceBinding::resetPeak>("resetPeak"),
@@ -103,6 +107,10 @@ Napi::Value DeviceBinding::simulated(const Napi::CallbackInfo& info) {
 
 Napi::Value DeviceBinding::isHost(const Napi::CallbackInfo& info) {
     return Napi::Boolean::New(info.Env(), core_->isHost());
+}
+
+Napi::Value DeviceBinding::mapsHostMemory(const Napi::CallbackInfo& info) {
+    return Napi::Boolean::New(info.Env(), core_->mapsHostMemory());
 }
 
 Napi::Value DeviceBinding::info(const Napi::CallbackInfo& info) {

@@ -54,6 +54,7 @@ void WeightStoreBinding::define(Napi::Env env) {
                                     InstanceMethod<&WeightStoreBinding::unitBytes>("unitBytes"),
                                     InstanceAccessor<&WeightStoreBinding::fixedBytes>("fixedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::ownedHostBytes>("ownedHostBytes"),
+                                    InstanceAccessor<&WeightStoreBinding::mappedBytes>("mappedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::streamedBytes>("streamedBytes"),
                                     InstanceMethod<&WeightStoreBinding::unitStats>("unitStats"),
                                     InstanceMethod<&WeightStoreBinding::dropHost>("dropHost"),
@@ -107,6 +108,10 @@ Napi::Value WeightStoreBinding::ownedHostBytes(const Napi::CallbackInfo& info) {
     return Napi::Number::New(info.Env(), static_cast<double>(core_->ownedHostBytes()));
 }
 
+Napi::Value WeightStoreBinding::mappedBytes(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(core_->mappedBytes()));
+}
+
 Napi::Value WeightStoreBinding::streamedBytes(const Napi::CallbackInfo& info) {
     return Napi::Number::New(info.Env(), static_cast<double>(core_->streamedBytes()));
 }
@@ -118,6 +123,8 @@ Napi::Value WeightStoreBinding::unitStats(const Napi::CallbackInfo& info) {
         object.Set("copies", Napi::Number::New(info.Env(), static_cast<double>(stats.copies)));
         object.Set("copiedBytes", Napi::Number::New(info.Env(), static_cast<double>(stats.copiedBytes)));
         object.Set("copySeconds", Napi::Number::New(info.Env(), stats.copySeconds));
+        object.Set("mappedBytes", Napi::Number::New(info.Env(), static_cast<double>(stats.mappedBytes)));
+        object.Set("refusedBytes", Napi::Number::New(info.Env(), static_cast<double>(stats.refusedBytes)));
         object.Set("runs", Napi::Number::New(info.Env(), static_cast<double>(stats.runs)));
         object.Set("computeSeconds", Napi::Number::New(info.Env(), stats.computeSeconds));
         return object;
@@ -152,11 +159,12 @@ Napi::Value WeightStoreBinding::place(const Napi::CallbackInfo& info) {
         const int unit = readUnit(info[0]);
         core_->unitBytes(unit);
         const CancelPointer cancel = CancelBinding::optional(info[1]);
+        const bool inPlace = !isAbsent(info[2]) && readBoolean(info[2], "inPlace");
         return runAsync(
             info.Env(), core_->requireDevice(),
-            [store = core_, unit, cancel]() -> Finish {
+            [store = core_, unit, inPlace, cancel]() -> Finish {
                 store->requireAlive();
-                const size_t bytes = store->place(unit, cancel);
+                const size_t bytes = store->place(unit, inPlace, cancel);
                 return [bytes](Napi::Env env) { return Napi::Number::New(env, static_cast<double>(bytes)); };
             },
             announce(core_));
