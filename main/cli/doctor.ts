@@ -3,7 +3,7 @@ import type { Parsed } from './arguments.ts';
 import { zhFindings, zhStep, zhWhy } from './findings.zh-CN.ts';
 import { indent, withHost } from './listings.ts';
 import { errorOf, fill, type Messages } from './messages.ts';
-import { policyTable } from './policy-table.ts';
+import { policyText } from './policy-table.ts';
 import { checkFailedExit, displayWidth, harmless, print, printJson, type Surroundings } from './terminal.ts';
 
 const statusKeys = {
@@ -22,7 +22,7 @@ export async function doctor(_parsed: Parsed, around: Surroundings): Promise<num
 }
 
 function doctorText(
-  { versions, findings, policy, self_tests, ok }: DoctorReport,
+  { versions, findings, self_tests, ok, ...policy }: DoctorReport,
   messages: Messages,
 ): string {
   const { mizuoto, ggml, node, platform } = versions;
@@ -46,8 +46,8 @@ function doctorText(
   }
   const offers = self_tests.flatMap((test) => offersOf(test, messages));
   if (offers.length > 0) lines.push('', messages.get('doctorOffers'), ...offers.map(indent));
-  const rules = policyTable(policy, messages);
-  if (rules !== '') lines.push('', messages.get('runtimePolicy'), indent(rules));
+  const rules = policyText(policy, messages);
+  if (rules !== '') lines.push('', rules);
   const fixes = fixesOf(findings, messages);
   lines.push('', messages.get(ok ? 'doctorSound' : 'doctorBroken'));
   if (fixes.length > 0) lines.push(messages.get('doctorFixes'));

@@ -1,4 +1,5 @@
 import type { RuntimeSnapshot } from '../contract/index.ts';
+import { indent } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
 import type { Messages } from './messages.ts';
 import { size, table } from './terminal.ts';
@@ -26,8 +27,22 @@ const meanings: Record<string, MessageKey> = {
   'compute.unload_after_minutes': 'policyIdle',
 };
 
-/** The memory policy in force: setting, value, and what it decides. */
-export function policyTable(policy: RuntimeSnapshot['policy'], messages: Messages): string {
+/** The memory policy in force, and below it where and why it is not what is set; empty where nothing is known of it. */
+export function policyText(
+  { policy, policy_notes: notes }: Pick<RuntimeSnapshot, 'policy' | 'policy_notes'>,
+  messages: Messages,
+): string {
+  const rules = policyTable(policy, messages);
+  if (rules === '') return '';
+  return [
+    messages.get('runtimePolicy'),
+    indent(rules),
+    ...notes.map((note) => indent(messages.said(note))),
+  ].join('\n');
+}
+
+/** Setting, value, and what it decides. */
+function policyTable(policy: RuntimeSnapshot['policy'], messages: Messages): string {
   const keys = Object.keys(meanings).filter((key) => key in policy);
   const rows = keys.map((key) => [key, shown(key, policy[key]!, messages), messages.get(meanings[key]!)]);
   const [first, ...rest] = rows;

@@ -87,4 +87,17 @@ describe('mizuoto runtime', () => {
     const json = await launch(['runtime', '--json']).outcome;
     expect(JSON.parse(json.stdout.toString()).studio).toBeNull();
   });
+
+  it('without one, lists the simulated device of the settings, and says what is in force there', async () => {
+    // The real engines: a scripted one has no devices of its own.
+    const env = { MIZUOTO_TEST_ENGINES: '' };
+    await launch(['settings', 'set', 'compute.simulate_vram_mb=64'], env).outcome;
+    const { exit, stdout, stderr } = await launch(['runtime'], env).outcome;
+    expect([exit, stderr]).toEqual([0, '']);
+    expect(stdout.toString()).toMatch(/Simulated0 .*64\.0 MiB/);
+    expect(stdout.toString()).toMatch(/compute\.vram_reserve_mb +16\.0 MiB/);
+    expect(stdout.toString()).toContain(
+      'compute.vram_reserve_mb is 512 MiB, but at most a quarter of the 64 MiB that may be used of Simulated0 is kept free: 16 MiB.',
+    );
+  });
 });

@@ -5,7 +5,7 @@ import type { Parsed } from './arguments.ts';
 import { deviceTable, indent, withHost } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
 import type { Messages } from './messages.ts';
-import { policyTable } from './policy-table.ts';
+import { policyText } from './policy-table.ts';
 import { print, printJson, type Surroundings, size, table } from './terminal.ts';
 
 type Partial = NonNullable<ComponentSnapshot['partial']>;
@@ -107,7 +107,7 @@ async function watch(
 }
 
 export function runtimeText(
-  { devices, host, models, jobs, policy }: RuntimeSnapshot,
+  { devices, host, models, jobs, ...policy }: RuntimeSnapshot,
   messages: Messages,
 ): string {
   const values = {
@@ -132,7 +132,7 @@ export function runtimeText(
   const waiting = jobs.filter(({ state }) => state === 'waiting').length;
   const running = jobs.filter(({ state }) => ['loading', 'running', 'stopping'].includes(state)).length;
   if (waiting + running > 0) lines.push('', messages.get('runtimeJobs', { running, waiting }));
-  lines.push('', messages.get('runtimePolicy'), indent(policyTable(policy, messages)));
+  lines.push('', policyText(policy, messages));
   return lines.join('\n');
 }
 

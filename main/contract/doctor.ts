@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorSchema } from './errors.ts';
+import { saidSchema } from './said.ts';
 
 /** Known answers on one device: placed and streamed weights, and how fast both were. */
 export const selfTestSchema = z.object({
@@ -89,6 +90,8 @@ export const doctorReportSchema = z.object({
   findings: z.array(findingSchema),
   /** The memory policy in force, by setting key; empty without the native core. */
   policy: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  /** Where the policy in force is not what is set, and why. */
+  policy_notes: z.array(saidSchema),
   self_tests: z.array(selfTestSchema),
   /** Most useful first. */
   fixes: z.array(z.string()),

@@ -81,8 +81,10 @@ export const runtimeSnapshotSchema = z.object({
   }),
   models: z.array(modelSnapshotSchema),
   jobs: z.array(jobSchema),
-  /** The memory policy in force, by setting key. */
+  /** The memory policy in force on the device that is used, by setting key. */
   policy: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  /** Where the policy in force is not what is set, and why. */
+  policy_notes: z.array(saidSchema),
 });
 export type RuntimeSnapshot = z.infer<typeof runtimeSnapshotSchema>;
 

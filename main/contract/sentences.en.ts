@@ -42,6 +42,16 @@ export const sentencesEn = {
   spilled:
     '{bytes} that should be on {device} lie in system memory, which is slow: other programs fill the device. Close them, or set compute.vram_limit_mb.',
   unexpected: 'Watching the devices failed: {reason}',
+  // Where the memory policy in force is not what is set.
+  policy_processor:
+    '{device} is the processor: weights are used where they lie, nothing streams and nothing is kept free (compute.vram_* have no effect).',
+  policy_auto: 'compute.vram_mode is auto, and {device} has memory of its own: {mode} is in force.',
+  policy_auto_unified:
+    'compute.vram_mode is auto, and {device} shares the memory of the processor: {mode} is in force.',
+  policy_not_shared:
+    'compute.vram_mode is shared, but {device} has memory of its own: {mode} is in force, so that components are copied there whole.',
+  policy_reserve:
+    'compute.vram_reserve_mb is {set}, but at most a quarter of the {usable} that may be used of {device} is kept free: {reserve}.',
   // Warnings of a result.
   parameter_untested:
     'The voice was tried at a {parameter} from {low} to {high}; at {value} it may sound unnatural.',
@@ -52,6 +62,8 @@ export const sentencesEn = {
   speech_cut:
     'The model did not come to an end by itself and was cut off after {seconds}. Shorten or reword the text, or try another seed.',
   // About reference audio.
+  voice_language:
+    'The saved voice {voice} speaks {language}, which {model} never learned (it knows {known}): its clone may sound unlike it.',
   reference_quiet: 'The reference audio is quiet: its speech is at {level} dBFS. Louder is cloned better.',
   reference_clipped:
     'The reference audio is clipped: {share}% of it is at full scale, which the clone will copy.',

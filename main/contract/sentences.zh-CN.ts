@@ -64,6 +64,14 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   spilled:
     '本应在 {device} 上的 {bytes} 落在了系统内存里，速度会变慢：其他程序占满了该设备。请关闭它们，或设置 compute.vram_limit_mb。',
   unexpected: '监视设备时出错：{reason}',
+  policy_processor:
+    '{device} 就是处理器：权重就地使用，不流式加载，也不保留显存（compute.vram_* 各项不起作用）。',
+  policy_auto: 'compute.vram_mode 为 auto，而 {device} 有独立显存：实际采用 {mode}。',
+  policy_auto_unified: 'compute.vram_mode 为 auto，而 {device} 与处理器共用内存：实际采用 {mode}。',
+  policy_not_shared:
+    'compute.vram_mode 为 shared，但 {device} 有独立显存：实际采用 {mode}，组件整体拷贝到设备上。',
+  policy_reserve:
+    'compute.vram_reserve_mb 为 {set}，但最多只保留 {device} 可用的 {usable} 的四分之一：{reserve}。',
   parameter_untested:
     '这个声音只在{parameter} {low} 到 {high} 的范围内试过；设为 {value} 时听起来可能不自然。',
   text_controls: '已去掉文本中的控制字符：{count} 个。',
@@ -71,6 +79,8 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   text_undecodable: '已跳过无法解码的字符：{count} 个。',
   text_skipped: '{voice} 跳过了它不会读的 {count} 个字符（{scripts}）。',
   speech_cut: '模型没有自己结束，已在 {seconds}处截断。请缩短或改写文本，或换一个种子。',
+  voice_language:
+    '已保存的声音“{voice}”说的是 {language}，而 {model} 没有学过（它会：{known}）：克隆出来可能不像。',
   reference_quiet: '参考音频偏轻：语音只有 {level} dBFS。声音大一些，克隆效果更好。',
   reference_clipped: '参考音频有削波：{share}% 达到满幅，克隆出的声音也会带上。',
   reference_pauses: '参考音频中只有 {seconds} 有声音，其余是静音。',

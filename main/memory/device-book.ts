@@ -3,7 +3,7 @@ import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { joinSlots } from './planner/slots.ts';
 import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
-import { MiB, type VramPolicy } from './policy.ts';
+import { MiB, reserveInForce, type VramPolicy } from './policy.ts';
 
 /** A stage that runs now: what it holds on a device. */
 export interface ActiveStage {
@@ -24,9 +24,6 @@ export interface DeviceCache {
   /** Gives everything back that nobody uses now. */
   drop(): void;
 }
-
-/** The reserve for others is at most one part in four: on a small device the default would be all of it. */
-const maxReserveShare = 4;
 
 /** What the manager knows of one device: the device, its scratch memory, who runs there. */
 export class DeviceBook {
@@ -81,10 +78,9 @@ export class DeviceBook {
     return this.#streamer;
   }
 
-  /** The reserve of the settings, at most a quarter of what we may use of the device. */
-  reserveBytes({ reserveBytes, limitBytes }: Pick<VramPolicy, 'reserveBytes' | 'limitBytes'>): number {
-    const usable = Math.min(this.device.memory().totalBytes, limitBytes ?? Number.POSITIVE_INFINITY);
-    return Math.min(reserveBytes, Math.floor(usable / maxReserveShare));
+  /** What is kept free for others. */
+  reserveBytes(policy: Pick<VramPolicy, 'reserveBytes' | 'limitBytes'>): number {
+    return reserveInForce(policy, this.device.memory().totalBytes);
   }
 
   /** Uploads in bytes per millisecond; null before a few MiB have been measured. */

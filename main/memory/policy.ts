@@ -59,6 +59,18 @@ export function policyFromSettings(
   };
 }
 
+/** The reserve for others is at most one part in four: on a small device the default would be all of it. */
+const maxReserveShare = 4;
+
+/** Bytes that are kept free on a device: the reserve as set, at most a quarter of what we may use of it. */
+export function reserveInForce(
+  { reserveBytes, limitBytes }: Pick<VramPolicy, 'reserveBytes' | 'limitBytes'>,
+  totalBytes: number,
+): number {
+  const usable = Math.min(totalBytes, limitBytes ?? Number.POSITIVE_INFINITY);
+  return Math.min(reserveBytes, Math.floor(usable / maxReserveShare));
+}
+
 /** Unified memory (an integrated GPU) maps weights instead of copying them; a discrete device places and streams. */
 export function resolveMode(mode: VramPolicy['mode'], unified: boolean): VramMode {
   if (mode === 'auto') return unified ? 'shared' : 'normal';

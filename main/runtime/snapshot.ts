@@ -10,9 +10,10 @@ import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
-import { MiB, resolveMode, type VramPolicy } from '../memory/policy.ts';
+import { reserveInForce, type VramPolicy } from '../memory/policy.ts';
 import { chooseDevice, type DeviceChoice, type DeviceService, whyDevice } from './device-service.ts';
 import type { LoadedModel, LoadedModels } from './loaded-models.ts';
+import { policyInForce } from './policy-in-force.ts';
 
 export interface SnapshotSources {
   addon: Addon;
@@ -25,10 +26,12 @@ export interface SnapshotSources {
 
 /** The state of devices, host memory and models, as the window, the HTTP API and the command line show it. */
 export function snapshotOf(sources: SnapshotSources): Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'> {
-  const { addon, manager, models, policy } = sources;
+  const { addon, manager, models, policy, settings } = sources;
   const host = addon.hostMemory();
+  const devices = deviceSnapshots(sources);
+  const { values, notes } = policyInForce(settings, policy, devices.find(({ used }) => used) ?? null);
   return {
-    devices: deviceSnapshots(sources),
+    devices,
     host: {
       total_bytes: host.totalBytes,
       available_bytes: host.availableBytes,
@@ -38,7 +41,8 @@ export function snapshotOf(sources: SnapshotSources): Omit<RuntimeSnapshot, 'ver
       reserve_bytes: policy.ramReserveBytes,
     },
     models: models.list().map((model) => modelSnapshot(model, sources)),
-    policy: policySnapshot(sources),
+    policy: { ...values, resident_models: models.list().length },
+    policy_notes: notes,
   };
 }
 
@@ -57,7 +61,32 @@ function deviceSnapshots({ devices, settings, policy }: SnapshotSources): Device
       const why = used ? choice.why : say('device_for_request');
       return deviceSnapshot(book.device.info(), book, { used, why }, policy);
     });
-  return [...simulated, ...real];
+  const unopened = choice.simulateBytes !== null && !simulated.some(({ used }) => used);
+  return [...(unopened ? [simulatedSnapshot(choice, infos, policy)] : []), ...simulated, ...real];
+}
+
+/** A simulated device before the first request opens it. */
+function simulatedSnapshot(
+  { simulateBytes, name, why }: DeviceChoice,
+  infos: readonly DeviceInfo[],
+  policy: VramPolicy,
+): DeviceSnapshot {
+  const processor = infos.find((info) => info.name === name)?.description ?? name;
+  const total = simulateBytes ?? 0;
+  return {
+    id: 'Simulated0',
+    description: `Simulated device on ${processor}`,
+    kind: 'gpu',
+    simulated: true,
+    used: true,
+    why: why.message,
+    reason: why,
+    total_bytes: total,
+    free_bytes: total,
+    held: { weights: 0, slots: 0, compute: 0, io: 0, state: 0 },
+    others_bytes: 0,
+    reserve_bytes: reserveInForce(policy, total),
+  };
 }
 
 /** A device that is gone must not hide all the others. */
@@ -98,7 +127,7 @@ function deviceSnapshot(
     free_bytes: free,
     held,
     others_bytes: Math.max(0, total - free - own),
-    reserve_bytes: onHost ? 0 : (book?.reserveBytes(policy) ?? policy.reserveBytes),
+    reserve_bytes: onHost ? 0 : reserveInForce(policy, total),
   };
 }
 
@@ -154,31 +183,5 @@ function calibrationSnapshot(model: LoadedModel, { manager }: SnapshotSources): 
     state: measured.every(({ state }) => state === 'calibrated') ? 'calibrated' : 'none',
     runs,
     ratio,
-  };
-}
-
-/** The memory policy in force: `auto` and "the studio decides" replaced by what they come to. */
-function policySnapshot({ settings, policy, devices, models }: SnapshotSources): RuntimeSnapshot['policy'] {
-  const mb = (bytes: number): number => Math.round(bytes / MiB);
-  const book = devices.opened.find(({ device }) => !device.isHost);
-  return {
-    'compute.device': settings['compute.device'],
-    'compute.vram_mode': book === undefined ? policy.mode : resolveMode(policy.mode, book.unified),
-    'compute.vram_reserve_mb': mb(book === undefined ? policy.reserveBytes : book.reserveBytes(policy)),
-    'compute.vram_limit_mb': settings['compute.vram_limit_mb'],
-    'compute.ram_reserve_mb': mb(policy.ramReserveBytes),
-    'compute.host_copies': policy.hostCopies,
-    'compute.async_offload': policy.asyncOffload,
-    'compute.max_pinned_mb': mb(policy.maxPinnedBytes),
-    'compute.residency': policy.residency,
-    'compute.kv_cache': settings['compute.kv_cache'],
-    'compute.gpu_allocator': settings['compute.gpu_allocator'],
-    'compute.gpu_jobs': policy.gpuJobs,
-    'compute.oom_retry': policy.oomRetry,
-    'compute.oom_fallback': policy.oomFallback,
-    'compute.max_resident_models': settings['compute.max_resident_models'],
-    'compute.unload_after_minutes': settings['compute.unload_after_minutes'],
-    'compute.simulate_vram_mb': settings['compute.simulate_vram_mb'],
-    resident_models: models.list().length,
   };
 }

@@ -48,6 +48,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     platform: `${process.platform}-${process.arch}`,
   };
   let policy: DoctorReport['policy'] = {};
+  let notes: DoctorReport['policy_notes'] = [];
   let selfTests: SelfTest[] = [];
   try {
     // A driver that crashes would take this process along: then nothing more is asked of the native core.
@@ -57,6 +58,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     findings.unshift(finding('core_ok', 'ok', { ggml: backend.ggmlVersion }));
     const view = backend.view();
     policy = view.policy;
+    notes = view.policy_notes;
     findings.push(ramFinding(view.host), ...deviceFindings(view.devices, settings));
     for (const trial of await backend.tryEngines()) {
       const params = { engine: trial.engine, name: trial.name };
@@ -83,6 +85,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     versions,
     findings,
     policy,
+    policy_notes: notes,
     self_tests: selfTests,
     fixes: [...new Set(worst.flatMap(({ fix }) => (fix === null ? [] : [fix])))],
   };

@@ -284,6 +284,7 @@ export function fakeSnapshot(patch: Partial<RuntimeSnapshot> = {}): RuntimeSnaps
     models: [],
     jobs: [],
     policy: { 'compute.vram_mode': 'auto' },
+    policy_notes: [],
     ...patch,
   };
 }
