@@ -276,6 +276,13 @@ describe('mizuoto voices', () => {
       /It speaks: zh, en/,
       /不会说“Klingon”/,
     ],
+    [
+      ['voices', 'add', 'x', 'anna.wav', '-l', 'klingon'],
+      2,
+      'unknown_language',
+      /No model speaks "klingon".* en \(English\)/,
+      /没有模型会说“klingon”/,
+    ],
     [['say', 'x', '-m', 'echo:clone'], 2, 'invalid_request', /needs a voice to clone/, /还需要 reference/],
   ])('%j fails with %i %s', async (args, exit, code, message, zh) => {
     writeFileSync(join(folder, 'text.wav'), 'not audio');

@@ -308,12 +308,21 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   ],
   unknown_engine: '没有名为“{engine}”的引擎。可用的有:{known}。',
   unknown_voice: [
+    '模型“{design}”没有可按名称选择的声音(如“{voice}”):请用 --instruct 描述声音。',
     '引擎“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
     '没有名为“{voice}”的已保存声音。可用的有:{known}。',
   ],
   unknown_model: '没有名为“{model}”的模型。可用的有:{known}。',
-  unknown_language: '模型“{model}”不会说“{language}”。它会说:{known}。',
+  unknown_language: [
+    '模型“{model}”不会说“{language}”。它会说:{known}。',
+    '没有模型会说“{language}”,因此它不能作为声音的语言。可用的有:{known}。请从中选择,或不填语言。',
+  ],
   not_supported: [
+    '模型“{model}”不能使用已保存的声音“{voice}”:它只有自己的音色({speakers}),而已保存的声音需要克隆。这些已安装的模型可以:{others}。',
+    '模型“{model}”不能使用已保存的声音“{voice}”:它只有自己的音色({speakers}),而已保存的声音需要克隆。可以安装:{installable}。',
+    '模型“{instruct}”不能使用已保存的声音“{voice}”:它只按描述(--instruct)设计声音,而已保存的声音需要克隆。这些已安装的模型可以:{others}。',
+    '模型“{instruct}”不能使用已保存的声音“{voice}”:它只按描述(--instruct)设计声音,而已保存的声音需要克隆。可以安装:{installable}。',
+    '模型“{model}”不能使用已保存的声音“{voice}”,已保存的声音需要克隆。请换一个能克隆声音的模型。',
     '模型“{model}”做不到({ability})。这些已安装的模型可以:{others}。',
     '模型“{model}”做不到({ability})。请换一个模型,或去掉该选项。',
   ],

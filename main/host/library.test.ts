@@ -142,6 +142,19 @@ describe('voices', () => {
     expect(readdirSync(prompts)).toEqual([]);
   });
 
+  it('speak a language that some model knows, by tag or name', async () => {
+    await addVoice('Anna');
+    const language = async (asked: string | null) =>
+      ((await test.call('voices.update', { voice: 'Anna', language: asked })) as { voice: SavedVoice }).voice
+        .language;
+    expect(await language('Chinese')).toBe('zh');
+    expect(await language('zh_hans')).toBe('zh-Hans');
+    await expect(language('klingon')).rejects.toMatchObject({ code: 'unknown_language' });
+    const { voices } = await test.call('voices.list', {});
+    expect(voices).toMatchObject([{ name: 'Anna', language: 'zh-Hans' }]);
+    expect(await language(null)).toBeNull();
+  });
+
   it('give their recording back, byte by byte', async () => {
     await addVoice('Anna');
     expect(await test.call('voices.audio', { voice: 'anna' })).toEqual({ wav: referenceWav(2) });

@@ -8,6 +8,7 @@ import type { SpeechBackend } from './backend.ts';
 import type { Handlers } from './handlers.ts';
 import type { Emit } from './job-queue.ts';
 import { checkedReference } from './references.ts';
+import { resolveVoiceLanguage } from './speech-language.ts';
 import type { References, SpeechWorld } from './speech-request.ts';
 
 export interface LibraryOptions {
@@ -59,7 +60,12 @@ export class Library {
       voices: await this.#voices.list(),
       catalog: entries
         .filter(({ state }) => state === 'not_installed')
-        .map(({ id, engine, sources }) => ({ id, engine, repository: sources[0]?.repository ?? id })),
+        .map(({ id, engine, sources, abilities }) => ({
+          id,
+          engine,
+          repository: sources[0]?.repository ?? id,
+          modes: abilities?.modes ?? [],
+        })),
       damaged: entries
         .filter(({ state }) => state === 'damaged')
         .map(({ id, engine, problems }) => ({ id, engine, error: damage(id, problems) })),
@@ -113,9 +119,12 @@ export class Library {
         }
         return { voices };
       },
-      'voices.add': async (wanted) => this.#changed(await this.#voices.add(wanted)),
-      'voices.update': async ({ voice, ...change }) =>
-        this.#changed(await this.#voices.update(voice, change)),
+      'voices.add': async (wanted) =>
+        this.#changed(await this.#voices.add({ ...wanted, language: this.#language(wanted.language) })),
+      'voices.update': async ({ voice, language, ...change }) => {
+        const known = language === undefined ? {} : { language: this.#language(language) };
+        return this.#changed(await this.#voices.update(voice, { ...change, ...known }));
+      },
       'voices.remove': async ({ voice }) => {
         const removed = await this.#voices.remove(voice);
         await this.prompts.forget(removed.id);
@@ -125,6 +134,12 @@ export class Library {
         wav: await this.#voices.audio(await this.#voices.get(voice)),
       }),
     };
+  }
+
+  /** @throws StudioError `unknown_language` */
+  #language(asked: string | null): string | null {
+    const spoken = this.#models.entries().flatMap(({ abilities }) => abilities?.languages ?? []);
+    return resolveVoiceLanguage(asked, [...new Set(spoken)]);
   }
 
   async #changed(voice: SavedVoice): Promise<{ voice: SavedVoice }> {

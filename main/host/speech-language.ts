@@ -18,18 +18,51 @@ export function resolveLanguage(
   const wanted = asked?.trim() ?? 'auto';
   if (wanted.toLowerCase() === 'auto') {
     if (auto) return 'auto';
-    const own = speaker === null ? undefined : languages.find((tag) => tag === speaker);
-    return own ?? languages[0]!;
+    return (speaker === null ? null : findLanguage(speaker, languages)) ?? languages[0]!;
   }
-  const found = byTag(wanted, languages) ?? byName(wanted, languages);
+  const found = findLanguage(wanted, languages);
   if (found !== null) return found;
   const known = [...languages, ...(auto ? ['auto'] : [])].join(', ');
-  const shown = wanted.length > 40 ? `${wanted.slice(0, 37)}...` : wanted;
+  const shown = short(wanted);
   throw new StudioError(
     'unknown_language',
     `The model "${model.id}" does not speak "${shown}". It speaks: ${known}.`,
     { params: { model: model.id, language: shown, known } },
   );
+}
+
+/** A language by tag or name, as one of these; null: none of them. */
+export function findLanguage(wanted: string, languages: readonly string[]): string | null {
+  return byTag(wanted, languages) ?? byName(wanted, languages);
+}
+
+/**
+ * The language of a saved voice as a canonical tag: `zh_cn`, `Chinese` and `中文` are known where some model speaks `zh`.
+ * Null where it is not said.
+ *
+ * @param languages of all models, installed or not
+ * @throws StudioError `unknown_language` naming them
+ */
+export function resolveVoiceLanguage(asked: string | null, languages: readonly string[]): string | null {
+  const wanted = asked?.trim() ?? '';
+  if (wanted === '') return null;
+  const tag = byTag(wanted, languages);
+  // A region is kept: what models know of it may grow.
+  if (tag !== null) return Intl.getCanonicalLocales(wanted.replaceAll('_', '-'))[0] ?? tag;
+  const named = byName(wanted, languages);
+  if (named !== null) return named;
+  const names = new Intl.DisplayNames(['en'], { type: 'language' });
+  const known = languages.map((language) => `${language} (${names.of(language)})`).join(', ');
+  throw new StudioError(
+    'unknown_language',
+    `No model speaks "${short(wanted)}", so it cannot be the language of a voice. Known are: ${known}. ` +
+      'Choose one of them, or leave the language out.',
+    { params: { language: short(wanted), known: languages.join(', ') } },
+  );
+}
+
+function short(language: string): string {
+  return language.length > 40 ? `${language.slice(0, 37)}...` : language;
 }
 
 /** `zh_CN` is written like a locale, and meant the same. Null for what is no tag. */

@@ -18,7 +18,7 @@ export interface Nameable {
   engines: EngineInfo[];
   voices: readonly SavedVoice[];
   /** Models that could be installed. */
-  catalog: readonly { id: string; engine: string; repository: string }[];
+  catalog: readonly { id: string; engine: string; repository: string; modes: readonly SpeechMode[] }[];
   /** Models that were installed and cannot be loaded, and why. */
   damaged: readonly { id: string; engine: string; error: StudioError }[];
 }
@@ -65,9 +65,9 @@ export function chooseVoice(request: SpeakRequest, known: Nameable): ChosenVoice
     if (chosen) return { ...chosen, speaker: speakerOf(chosen.model, voice), saved: null };
     const saved = findSavedVoice(voice, known.voices);
     if (saved === null) throw unknownVoice(voice, request, all, known.voices);
-    return { ...cloner(open, known.engines), speaker: null, saved };
+    return { ...cloner(open, known, saved), speaker: null, saved };
   }
-  if (reference !== undefined) return { ...cloner(open, known.engines), speaker: null, saved: null };
+  if (reference !== undefined) return { ...cloner(open, known, null), speaker: null, saved: null };
   const able = (mode: SpeechMode) => open.filter(({ model }) => model.modes.includes(mode));
   const named = able('speakers');
   // An instruction says how a voice speaks where a voice can follow it, and who speaks where none can.
@@ -160,12 +160,39 @@ function speakerOf({ speakers }: SpeechModel, voice: string): string | null {
   return found?.id ?? null;
 }
 
-function cloner(open: Candidate[], engines: EngineInfo[]): Candidate {
-  const clones = ({ modes }: SpeechModel) => modes.includes('clone');
+const clones = ({ modes }: { modes: readonly SpeechMode[] }) => modes.includes('clone');
+
+function cloner(open: Candidate[], { engines, catalog }: Nameable, saved: SavedVoice | null): Candidate {
   const found = open.find(({ model }) => clones(model));
   if (found) return found;
   const others = engines.flatMap((engine) => engine.models.filter(clones).map(({ id }) => id));
-  throw notSupported('clone', open[0]!.model, others);
+  const { model } = open[0]!;
+  if (saved === null) throw notSupported('clone', model, others);
+  const own = model.modes.includes('speakers') ? 'its own speakers' : 'voices made from words (--instruct)';
+  const known: Record<string, string> = model.modes.includes('speakers')
+    ? { speakers: model.speakers.map(({ id }) => id).join(', ') }
+    : { instruct: model.id };
+  const { able, help } = whoClones(others, catalog);
+  throw new StudioError(
+    'not_supported',
+    `The model "${model.id}" cannot speak in the saved voice "${saved.name}": it speaks with ${own} only, and a saved voice has to be cloned. ${help}`,
+    { params: { model: model.id, ability: 'clone', voice: saved.name, ...known, ...able } },
+  );
+}
+
+/** Models that clone, or would once they are installed: for the sentence, and for other languages. */
+function whoClones(
+  others: readonly string[],
+  catalog: Nameable['catalog'],
+): { able: Record<string, string>; help: string } {
+  const installed = others.join(', ');
+  if (installed !== '') return { able: { others: installed }, help: `These can: ${installed}.` };
+  const installable = catalog
+    .filter(clones)
+    .map(({ id }) => id)
+    .join(', ');
+  if (installable === '') return { able: {}, help: 'No installed model can; see "mizuoto models".' };
+  return { able: { installable }, help: `No installed model can; these could be installed: ${installable}.` };
 }
 
 export function notSupported(ability: Ability, model: SpeechModel, others: string[]): StudioError {
@@ -184,6 +211,7 @@ export function notSupported(ability: Ability, model: SpeechModel, others: strin
   );
 }
 
+/** Lists the voices that the models in question can speak in: saved ones only where one of them clones. */
 function unknownVoice(
   voice: string,
   { engine, model }: SpeakRequest,
@@ -191,15 +219,21 @@ function unknownVoice(
   voices: readonly SavedVoice[],
 ): StudioError {
   const speakers = all.flatMap((candidate) => candidate.model.speakers.map(({ id }) => id));
-  const known = [...new Set([...speakers, ...voices.map(({ name }) => name)])];
+  const saved = all.some((candidate) => clones(candidate.model)) ? voices.map(({ name }) => name) : [];
+  const known = [...new Set([...speakers, ...saved])];
   const whose = model ?? engine;
   const who = model ? `The model "${model}"` : engine ? `The engine "${engine}"` : 'No installed model';
+  const designs = model !== undefined && all.every((candidate) => candidate.model.modes.join() === 'design');
+  const help = designs
+    ? 'It has no voices by name: describe the voice (--instruct).'
+    : didYouMean(voice, known);
   return new StudioError(
     'unknown_voice',
-    `${who} has ${whose ? 'no' : 'a'} voice named "${short(voice)}", and no saved voice has that name. ${didYouMean(voice, known)}`,
+    `${who} has ${whose ? 'no' : 'a'} voice named "${short(voice)}", and no saved voice has that name. ${help}`,
     {
       params: {
         ...(whose ? { engine: whose } : {}),
+        ...(designs ? { design: model } : {}),
         voice: short(voice),
         known: known.join(', ') || '-',
       },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultSettings, type SavedVoice, StudioError, speakRequestSchema } from '../contract/index.ts';
 import type { Reference } from '../engines/engine.ts';
+import { resolveVoiceLanguage } from './speech-language.ts';
 import { resolveSpeech, type SpeechWorld } from './speech-request.ts';
 import { ToneBackend } from './testing/tone-engine.ts';
 
@@ -29,7 +30,7 @@ const reference = (change: Partial<Reference>): Reference => ({
 const world = (change: Partial<SpeechWorld> = {}): SpeechWorld => ({
   engines: new ToneBackend().engines(),
   voices: [savedVoice('Anna', { text: 'Her words.', language: 'pt-BR' }), savedVoice('Tone')],
-  catalog: [{ id: 'qwen3-tts:0.6b-base', engine: 'qwen3-tts', repository: 'Qwen/Base' }],
+  catalog: [{ id: 'qwen3-tts:0.6b-base', engine: 'qwen3-tts', repository: 'Qwen/Base', modes: ['clone'] }],
   damaged: [],
   settings: defaultSettings(),
   references: {
@@ -110,9 +111,18 @@ describe('who speaks', () => {
     [
       { engine: 'tone', voice: 'Anna' },
       'not_supported',
-      /"tone" cannot clone a voice. These can: echo:clone, echo:transcript/,
+      /"tone" cannot speak in the saved voice "Anna": it speaks with its own speakers only, .* These can: echo:clone, echo:transcript/,
+    ],
+    [
+      { model: 'echo:design', voice: 'Anna' },
+      'not_supported',
+      /with voices made from words \(--instruct\) only, and a saved voice has to be cloned/,
     ],
     [{ engine: 'hum', reference: { audio } }, 'not_supported', /cannot clone/],
+    // Of a model that does not clone, saved voices are none.
+    [{ model: 'echo:speakers', voice: 'nobody' }, 'unknown_voice', /There is: tone, brief\.$/],
+    [{ model: 'echo:clone', voice: 'nobody' }, 'unknown_voice', /There is: Anna, Tone\.$/],
+    [{ model: 'echo:design', voice: 'nobody' }, 'unknown_voice', /no voices by name: describe the voice/],
     [{ voice: 'nobody' }, 'unknown_voice', /No installed model has a voice named "nobody"/],
     [{ model: 'echo:clone', voice: 'brief' }, 'unknown_voice', /The model "echo:clone" has no voice/],
     [{ model: 'echo:speakers', reference: { audio } }, 'not_supported', /cannot clone/],
@@ -146,7 +156,50 @@ describe('who speaks', () => {
   });
 });
 
+it('a saved voice where nothing clones: models that could be installed', async () => {
+  const engines = new ToneBackend().engines().filter(({ id }) => id === 'tone');
+  await expect(resolve({ voice: 'Anna' }, { engines })).rejects.toMatchObject({
+    code: 'not_supported',
+    params: { installable: 'qwen3-tts:0.6b-base', voice: 'Anna', speakers: expect.stringContaining('tone') },
+  });
+});
+
 describe('the language', () => {
+  it('of a saved voice, where the model never learned it, is told with the result', async () => {
+    const voices = [savedVoice('Mali', { language: 'th' }), savedVoice('Li', { language: 'zh-TW' })];
+    const { warnings } = await resolve({ model: 'echo:clone', voice: 'Mali' }, { voices });
+    expect(warnings).toMatchObject([
+      { code: 'voice_language', params: { voice: 'Mali', language: 'th', model: 'echo:clone' } },
+    ]);
+    expect(await resolve({ model: 'echo:clone', voice: 'Li' }, { voices })).toMatchObject({ warnings: [] });
+  });
+
+  it.each([
+    ['zh_cn', 'zh-CN'],
+    ['ZH', 'zh'],
+    ['Chinese', 'zh'],
+    ['中文', 'zh'],
+    ['en-GB', 'en-GB'],
+    ['Portuguese', 'pt'],
+    [' ', null],
+    [null, null],
+  ])('%j of a voice is kept as %j', (asked, kept) => {
+    expect(resolveVoiceLanguage(asked, ['zh', 'en', 'pt'])).toBe(kept);
+  });
+
+  it.each(['klingon', 'tlh', 'xx', 'not a tag', '中国的话', 'x'.repeat(100)])(
+    '%j of a voice is refused with the known ones',
+    (asked) => {
+      expect(() => resolveVoiceLanguage(asked, ['zh', 'en'])).toThrow(
+        expect.objectContaining({
+          code: 'unknown_language',
+          params: expect.objectContaining({ known: 'zh, en' }),
+          message: expect.stringContaining('zh (Chinese), en (English)'),
+        }),
+      );
+    },
+  );
+
   it.each([
     ['auto', 'auto'],
     ['AUTO', 'auto'],

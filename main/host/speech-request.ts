@@ -7,12 +7,12 @@ import type {
   SpeechModel,
   VerifyRequest,
 } from '../contract/index.ts';
-import { StudioError } from '../contract/index.ts';
+import { StudioError, say } from '../contract/index.ts';
 import type { Said } from '../contract/said.ts';
 import type { Reference } from '../engines/engine.ts';
 import { effectiveSettings } from '../settings/resolve.ts';
 import type { SpeechTask, VerifyTask } from './backend.ts';
-import { resolveLanguage } from './speech-language.ts';
+import { findLanguage, resolveLanguage } from './speech-language.ts';
 import { chooseVoice, findEngine, type Nameable, notSupported } from './speech-model.ts';
 import { checkRate, resolveParameters } from './speech-parameters.ts';
 
@@ -67,8 +67,16 @@ export async function resolveSpeech(request: SpeakRequest, world: SpeechWorld): 
     parameters,
     sampleRate: model.sample_rate,
     settings,
-    warnings: checked?.warnings ?? [],
+    warnings: [...languageWarnings(saved, model), ...(checked?.warnings ?? [])],
   };
+}
+
+/** A clone keeps the accent of its reference, and a model that never learned that language knows no such accent. */
+function languageWarnings(saved: SavedVoice | null, model: SpeechModel): Said[] {
+  if (saved === null || saved.language === null) return [];
+  if (findLanguage(saved.language, model.languages) !== null) return [];
+  const { name: voice, language } = saved;
+  return [say('voice_language', { voice, language, model: model.id, known: model.languages.join(', ') })];
 }
 
 /** The same for a verification. */

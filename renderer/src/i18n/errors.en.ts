@@ -31,6 +31,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   unknown_voice: {
     title: 'This voice does not exist',
     why: [
+      '“{{design}}” has no voices by name, so none called “{{voice}}”: describe the voice in words.',
       '“{{engine}}” has no voice “{{voice}}”. It has: {{known}}.',
       'There is no voice “{{voice}}”.',
       'The engine does not have the chosen voice.',
@@ -46,6 +47,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     title: 'The model does not speak this language',
     why: [
       '“{{model}}” does not speak “{{language}}”. It speaks: {{known}}.',
+      'No model speaks “{{language}}”, so it cannot be the language of a voice. Known are: {{known}}.',
       'The model does not know the chosen language.',
     ],
     fix: 'Choose another language or another model.',
@@ -53,6 +55,11 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   not_supported: {
     title: 'The model cannot do this',
     why: [
+      '“{{model}}” speaks with its own speakers only ({{speakers}}); the saved voice “{{voice}}” has to be cloned. These models clone: {{others}}.',
+      '“{{model}}” speaks with its own speakers only ({{speakers}}); the saved voice “{{voice}}” has to be cloned. These could be installed: {{installable}}.',
+      '“{{instruct}}” makes voices from words only; the saved voice “{{voice}}” has to be cloned. These models clone: {{others}}.',
+      '“{{instruct}}” makes voices from words only; the saved voice “{{voice}}” has to be cloned. These could be installed: {{installable}}.',
+      '“{{model}}” cannot clone, which the saved voice “{{voice}}” needs.',
       '“{{model}}” cannot do this: {{ability}}. These can: {{others}}.',
       '“{{model}}” cannot do this: {{ability}}.',
       'The request asks for something that the model was not made for.',
