@@ -244,6 +244,17 @@ export interface Checkpoint {
   close(): void;
 }
 
+/** A tensor of a checkpoint, read when it is first needed, and again after `dropHost`. */
+export interface TensorSource {
+  checkpoint: Checkpoint;
+  tensor: string;
+  /**
+   * Dimension `i` of the weight is the tensor's dimension `order[i]`; no quantised types. Absent: as in the file, used
+   * in place where type and alignment allow.
+   */
+  order?: readonly number[];
+}
+
 export interface WeightSpec {
   /** Parameter path, unique in the store: named in errors. */
   name: string;
@@ -252,7 +263,7 @@ export interface WeightSpec {
   dtype: DType;
   /** Unit that the weight moves with; -1 = fixed part. */
   unit: number;
-  source: { checkpoint: Checkpoint; tensor: string } | { data: TensorData };
+  source: TensorSource | { data: TensorData };
 }
 
 /**

@@ -440,3 +440,133 @@ describe('what a unit has cost', () => {
     await device.close();
   });
 });
+
+describe('a tensor read in another order of dimensions', () => {
+  const shapes: [number[], number[]][] = [
+    [
+      [3, 5],
+      [1, 0],
+    ],
+    [
+      [4, 6, 7],
+      [0, 2, 1],
+    ],
+    [
+      [4, 6, 7],
+      [2, 1, 0],
+    ],
+    [
+      [4, 6, 7],
+      [1, 2, 0],
+    ],
+    [
+      [1, 130, 1, 67],
+      [0, 3, 2, 1],
+    ],
+    [
+      [2, 3, 4, 5],
+      [3, 1, 0, 2],
+    ],
+    [
+      [2, 3, 4, 5],
+      [0, 1, 3, 2],
+    ],
+    // Large enough for several threads.
+    [
+      [96, 80, 70],
+      [2, 1, 0],
+    ],
+    [
+      [96, 80, 70],
+      [0, 2, 1],
+    ],
+    [
+      [700, 900],
+      [1, 0],
+    ],
+  ];
+
+  /** As a plain walk over the result's positions finds them. */
+  function reordered(data: Float32Array, shape: number[], order: number[]): Float32Array {
+    const stride = (axis: number) => shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+    const sizes = order.map((axis) => shape[axis]!);
+    return data.map((_, index) => {
+      let [left, from] = [index, 0];
+      for (let axis = sizes.length - 1; axis >= 0; axis -= 1) {
+        from += (left % sizes[axis]!) * stride(order[axis]!);
+        left = Math.floor(left / sizes[axis]!);
+      }
+      return data[from]!;
+    });
+  }
+
+  it.each(shapes)('%j as %j, in each precision, aligned or not', async (shape, order) => {
+    const count = shape.reduce((a, b) => a * b, 1);
+    const data = noise(count, 9);
+    const types: [string, DType, Uint8Array, Float32Array][] = [
+      ['F32', 'f32', bytes(data), data],
+      ['BF16', 'bf16', brain(data), data.map((v) => widened(v))],
+      ['F64', 'f32', new Uint8Array(Float64Array.from(data).buffer), data],
+    ];
+    const device = await addon.openDevice({ name: 'CPU', threads: 1 });
+    for (const [stored, dtype, raw, expected] of types) {
+      const path = writeSafetensors(
+        'order.safetensors',
+        [{ name: 'w', dtype: stored, shape, bytes: raw }],
+        3,
+      );
+      const checkpoint = await addon.openCheckpoint([path]);
+      const stored_shape = order.map((axis) => shape[axis]!);
+      const source = { checkpoint, tensor: 'w', order };
+      const store = addon.createWeightStore('orders', [
+        { name: 'w', shape: [count / stored_shape.at(-1)!, stored_shape.at(-1)!], dtype, unit: -1, source },
+      ]);
+      checkpoint.close();
+      store.bind(device);
+      const found = await rowsOf(device, store, 'w', count / stored_shape.at(-1)!);
+      expect(Buffer.compare(bytesOf(found), bytesOf(reordered(expected, shape, order)))).toBe(0);
+      await store.dispose();
+    }
+    await device.close();
+  });
+
+  it('is given up and read again', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 1 << 20 });
+    const checkpoint = await addon.openCheckpoint([writeSafetensors('again.safetensors', entries)]);
+    const source = { checkpoint, tensor: 'full', order: [1, 0] };
+    const store = addon.createWeightStore('orders', [{ ...spec('w', 'f32', source), shape: [32, 64] }]);
+    store.bind(device);
+    await store.place(-1);
+    expect(await store.dropHost(-1)).toBe(64 * 32 * 4);
+    expect(store.ownedHostBytes).toBe(0);
+    await store.unplace(-1);
+    await store.place(-1);
+    const found = await rowsOf(device, store, 'w', 32);
+    expect(Buffer.compare(bytesOf(found), bytesOf(reordered(values, [64, 32], [1, 0])))).toBe(0);
+    await store.dispose();
+    await device.close();
+  });
+
+  it.each([[[0]], [[0, 0]], [[0, 2]], [[1, 0, 2]], [[-1, 0]], [[0.5, 1]], ['ab'], [[]]])(
+    'refuses the order %j',
+    async (order) => {
+      const checkpoint = await addon.openCheckpoint([writeSafetensors('bad.safetensors', entries)]);
+      const source = { checkpoint, tensor: 'full', order: order as number[] };
+      const make = () => addon.createWeightStore('orders', [spec('w', 'f32', source)]);
+      expect(await failureCode(make)).toBe('InvalidArgument');
+      checkpoint.close();
+    },
+  );
+});
+
+function brain(data: Float32Array): Uint8Array {
+  const halves = Uint16Array.from(new Uint32Array(data.slice().buffer), (bits) => bits >>> 16);
+  return new Uint8Array(halves.buffer);
+}
+
+/** What `brain` keeps of a value. */
+function widened(value: number): number {
+  const view = new Uint32Array(Float32Array.of(value).buffer);
+  view[0]! &= 0xffff0000;
+  return new Float32Array(view.buffer)[0]!;
+}

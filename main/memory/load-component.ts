@@ -23,6 +23,8 @@ export interface ComponentOptions extends Omit<LoadOptions, 'device' | 'unitOf' 
 export interface LoadedComponent {
   handle: ModelHandle;
   report: LoadedWeights['report'];
+  /** Only where `checkFinite` is `beside` it may not have settled yet. */
+  finite: LoadedWeights['finite'];
 }
 
 /**
@@ -32,7 +34,7 @@ export interface LoadedComponent {
 export async function loadComponent(options: ComponentOptions): Promise<LoadedComponent> {
   const { addon, engine, model, kind, module, checkpoint, book, marks, ...load } = options;
   const units = decideUnits(module, { bytesOf: estimatedBytes(module, options), marks });
-  const { store, report } = await loadWeights(addon, module, checkpoint, {
+  const { store, report, finite } = await loadWeights(addon, module, checkpoint, {
     ...load,
     device: book.device,
     unitOf: units.unitOf,
@@ -49,7 +51,7 @@ export async function loadComponent(options: ComponentOptions): Promise<LoadedCo
     units,
     device: book.device,
   });
-  return { handle, report };
+  return { handle, report, finite };
 }
 
 const elementBytes: Partial<Record<CheckpointDType, number>> = {

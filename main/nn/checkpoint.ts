@@ -9,7 +9,7 @@ import type {
   WeightStore,
 } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
-import { type DTypePolicy, deviceDType } from './dtypes.ts';
+import { type DTypePolicy, deviceDType, isQuantised } from './dtypes.ts';
 import { checkFinite, notFinite } from './finite.ts';
 import { toBFloat16, toFloat16 } from './half.ts';
 import { type LoadReport, mismatchError } from './load-report.ts';
@@ -36,13 +36,18 @@ export interface LoadOptions {
   allowMissing?: (name: string) => boolean;
   /** Tensors of the checkpoint (by the network's name) that may be left over. */
   allowUnexpected?: (name: string) => boolean;
-  /** Look at every value for NaN and infinity. Default: true. */
-  checkFinite?: boolean;
+  /**
+   * Look at every value for NaN and infinity. `beside`: do not wait for it; whoever uses the weights awaits
+   * `LoadedWeights.finite` before anyone sees what they made. Default: true.
+   */
+  checkFinite?: boolean | 'beside';
 }
 
 export interface LoadedWeights {
   store: WeightStore;
   report: LoadReport;
+  /** Rejects with `weights_not_finite`; nobody has to listen. */
+  finite: Promise<void>;
 }
 
 /** Where a weight's values are in the checkpoint. */
@@ -74,18 +79,23 @@ export async function loadWeights(
   const { matches, report } = matchCheckpoint(root, checkpoint, options);
   const failure = mismatchError(report, options.component, checkpoint.files);
   if (failure !== null) throw failure;
+  const check = options.checkFinite ?? true;
+  const tensors = matches.flatMap(({ source }) => (source?.kind === 'tensor' ? [source.tensor] : []));
+  const finite = check === false ? Promise.resolve() : checkFinite(checkpoint, tensors);
+  finite.catch(() => {});
   const specs: WeightSpec[] = [];
   const weights = new Map<Parameter, BoundWeight>();
   for (const found of matches) {
     const { name, parameter, dtype } = found;
     const unit = options.unitOf?.get(parameter) ?? -1;
-    const source = await weightSource(checkpoint, found, options.checkFinite ?? true);
+    const source = weightSource(checkpoint, found, check !== false);
     specs.push({ name, shape: parameter.storedShape, dtype, unit, source });
     weights.set(parameter, { name, dtype });
   }
+  if (check === true) await finite;
   const store = addon.createWeightStore(options.component, specs);
   attachWeights(root, store, weights, options.unitOf, options.unitModules);
-  return { store, report };
+  return { store, report, finite };
 }
 
 /** The report of `loadWeights` without loading anything: names, shapes and types alone are looked at. */
@@ -157,22 +167,19 @@ function collectSources(
   return sources;
 }
 
-async function weightSource(
+function weightSource(
   checkpoint: Checkpoint,
   { name, parameter, source, dtype }: Match,
   finite: boolean,
-): Promise<WeightSpec['source']> {
+): WeightSpec['source'] {
   const { shape, storedOrder } = parameter;
   if (source === null) return { data: parameter.value ?? new Float32Array(parameter.elements) };
   const order = storedOrder === null || keepsLayout(shape, storedOrder) ? null : storedOrder;
   if (source.kind === 'tensor') {
     const { tensor } = source;
-    if (finite) await checkFinite(checkpoint, tensor);
     if (dtype === 'i32' && tensor.dtype !== dtype) return { data: indices(checkpoint, tensor) };
     if (order === null) return { checkpoint, tensor: tensor.name };
-    if (tensor.dtype === dtype && (dtype === 'f16' || dtype === 'bf16')) {
-      return { data: reorder(checkpoint.readBytes(tensor.name), shape, order, 2) };
-    }
+    if (!isQuantised(tensor.dtype)) return { checkpoint, tensor: tensor.name, order };
     return { data: packed(ordered(checkpoint.readFloat32(tensor.name), shape, order), dtype) };
   }
   const read = (tensor: CheckpointTensor): FloatTensor => ({

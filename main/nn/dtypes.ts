@@ -38,6 +38,11 @@ const exact: Readonly<Record<CheckpointDType, readonly DType[]>> = {
   other: [],
 };
 
+/** Blocks of values that share a scale. */
+export function isQuantised(dtype: CheckpointDType): boolean {
+  return /^i?q\d/.test(dtype);
+}
+
 const indices = new Set<CheckpointDType>(['i16', 'i32', 'i64']);
 
 /** Type on the device of a weight; null where none holds it. */

@@ -1,12 +1,45 @@
+import { stat } from 'node:fs/promises';
 import type { Checkpoint, CheckpointTensor } from '../../native/addon.ts';
 import { StudioError } from '../contract/errors.ts';
 
-/** Throws `weights_not_finite`, naming the tensor, where a checkpoint holds NaN or infinity. */
-export async function checkFinite(checkpoint: Checkpoint, { name, dtype }: CheckpointTensor): Promise<void> {
-  // A type that nobody can read holds no values; using it is refused elsewhere.
-  if (dtype === 'other') return;
-  const index = await checkpoint.firstNonFinite(name);
-  if (index !== null) throw notFinite(name, index);
+/** Files whose tensors were looked at in this process: each as it was then, with the tensors that are sound. */
+const looked = new Map<string, Set<string>>();
+const mostFiles = 64;
+
+/**
+ * Looks for NaN and infinity in these tensors, beside the JavaScript thread; each tensor of a file once as long as the
+ * file stays as it is.
+ *
+ * @throws StudioError `weights_not_finite`, naming the first damaged tensor
+ */
+export async function checkFinite(
+  checkpoint: Checkpoint,
+  tensors: readonly CheckpointTensor[],
+): Promise<void> {
+  const files = await Promise.all(checkpoint.files.map(soundTensors));
+  const unknown = tensors.filter(
+    // A type that nobody can read holds no values; using it is refused elsewhere.
+    ({ name, file, dtype }) => dtype !== 'other' && !files[file]!.has(name),
+  );
+  // All at once: none waits for the JavaScript thread to ask for the next.
+  const found = await Promise.all(unknown.map(({ name }) => checkpoint.firstNonFinite(name)));
+  for (const [index, { name, file }] of unknown.entries()) {
+    const element = found[index]!;
+    if (element !== null) throw notFinite(name, element);
+    files[file]!.add(name);
+  }
+}
+
+async function soundTensors(file: string): Promise<Set<string>> {
+  const now = await stat(file, { bigint: true }).catch(() => null);
+  // Files that are gone by now are reported by whoever reads them.
+  if (now === null) return new Set();
+  const key = [file, now.dev, now.ino, now.size, now.mtimeNs].join('\n');
+  const known = looked.get(key) ?? new Set();
+  looked.delete(key);
+  looked.set(key, known);
+  if (looked.size > mostFiles) looked.delete(looked.keys().next().value!);
+  return known;
 }
 
 export function notFinite(tensor: string, element: number): StudioError {

@@ -30,6 +30,8 @@ export interface LoadedParts<T> {
   handles: ModelHandle[];
   /** Compiled graphs that are kept: they count as free while no stage runs, and go before a stage goes without. */
   caches?: DeviceCache[];
+  /** Rejects where the weights turn out to be damaged once it is loaded: it goes as soon as nobody uses it. */
+  sound?: Promise<void>;
   /** Graphs, caches and states of the engine; the handles are freed by the runtime. */
   unload?(): void | Promise<void>;
 }
@@ -218,8 +220,20 @@ export class LoadedModels {
     entry.loadFraction = 1;
     const bytes = parts.handles.reduce((sum, handle) => sum + handle.sizeBytes, 0);
     this.#trace('load', entry, bytes);
+    parts.sound?.catch(() => this.#whenIdle(entry));
     await this.relieveRam(entry.id);
     return parts;
+  }
+
+  /** Removes a model that cannot be used, so that its files are read anew. */
+  #whenIdle(entry: Entry): void {
+    const leave = (): void => {
+      if (entry.users > 0) return;
+      entry.onIdle.delete(leave);
+      void this.#remove(entry).catch(() => {});
+    };
+    entry.onIdle.add(leave);
+    leave();
   }
 
   async #leaveDevice(entry: Entry, signal: AbortSignal | undefined): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../../../native/addon.ts';
 import { StudioError } from '../../contract/errors.ts';
 import { type CodebookSums, codebookEntries } from '../../nn/blocks/residual-vq.ts';
+import { notFinite } from '../../nn/finite.ts';
 
 /**
  * Tensors of the codec's checkpoint that are computed with once, when a network is built, instead of in each of its
@@ -31,14 +32,8 @@ export function codecTensors(checkpoint: Checkpoint): CodecTensors {
       );
     }
     const values = checkpoint.readFloat32(name);
-    const bad = values.findIndex((value) => !Number.isFinite(value));
-    if (bad < 0) return values;
-    throw new StudioError(
-      'weights_not_finite',
-      `The weights are damaged: tensor "${name}" holds a value that is not a finite number (at element ${bad}). ` +
-        'Download or export the checkpoint again.',
-      { params: { tensor: name, element: bad } },
-    );
+    requireFinite(name, values);
+    return values;
   };
   return {
     codebook: (path, sums, size, dim) => {
@@ -53,6 +48,17 @@ export function codecTensors(checkpoint: Checkpoint): CodecTensors {
       beta: read(`${path}.beta`, [channels]),
     }),
   };
+}
+
+function requireFinite(name: string, values: Float32Array): void {
+  // Millions of values, and the event loop waits: zero times anything finite is zero.
+  let zero = 0;
+  for (let i = 0; i < values.length; i++) zero += values[i]! * 0;
+  if (zero === 0) return;
+  throw notFinite(
+    name,
+    values.findIndex((value) => !Number.isFinite(value)),
+  );
 }
 
 /** Upstream wraps each convolution in a module of its own: `conv1.conv.weight` is `conv1.weight` here. */

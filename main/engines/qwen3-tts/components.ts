@@ -34,6 +34,7 @@ export interface Component<M extends Module> {
 export class ModelReader {
   readonly handles: ModelHandle[] = [];
   readonly caches: DeviceCache[] = [];
+  readonly #checks: Promise<void>[] = [];
   readonly #options: ReadingOptions;
   readonly #context: ModelLoadContext;
   readonly #owned: (() => unknown)[] = [];
@@ -55,16 +56,33 @@ export class ModelReader {
     return checkpoint;
   }
 
-  /** @throws StudioError `checkpoint_mismatch`, `weights_not_finite`, `cancelled` */
+  /**
+   * Values are looked at while others load and the first request begins: see `finite`.
+   *
+   * @throws StudioError `checkpoint_mismatch`, `cancelled`
+   */
   async component<M extends Module>(name: string, module: M, source: ComponentSource): Promise<Component<M>> {
     const { addon, model, dtype = 'keep' } = this.#options;
     const { book, signal, progress } = this.#context;
     if (signal?.aborted) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
     const shared = { addon, engine: 'qwen3-tts', model: model.id, book, dtype };
-    const { handle } = await loadComponent({ ...shared, component: name, module, ...source });
+    const loading = { ...shared, component: name, module, checkFinite: 'beside' as const, ...source };
+    const { handle, finite } = await loadComponent(loading);
     this.handles.push(handle);
+    this.#checks.push(finite);
     progress(this.handles.length / this.#count);
     return { handle, module };
+  }
+
+  /**
+   * All weights read so far hold numbers only. Nothing that they made may be heard or kept before.
+   *
+   * @throws StudioError, from the promise: `weights_not_finite`
+   */
+  finite(): Promise<void> {
+    const all = Promise.all(this.#checks).then(() => {});
+    all.catch(() => {});
+    return all;
   }
 
   /** Disposes of it with the model. */

@@ -48,5 +48,6 @@ export async function loadVoicePreparer(
     },
     prompts: voicePrompts,
     model,
+    sound: reader.finite(),
   });
 }

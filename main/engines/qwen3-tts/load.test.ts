@@ -1,13 +1,15 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../contract/settings.ts';
 import { addon } from '../../nn/testing/devices.ts';
 import { RuntimeService } from '../../runtime/runtime-service.ts';
 import { noVoicePrompts } from '../../voices/voice-prompts.ts';
+import type { Reference } from '../engine.ts';
+import { artificialReference } from '../plain-task.ts';
 import { loadQwen3Tts } from './load.ts';
-import { tinyFolder } from './testing/engine-rig.ts';
+import { taskOf, tinyFolder } from './testing/engine-rig.ts';
 
 let folder: string;
 let runtime: RuntimeService;
@@ -140,6 +142,61 @@ describe('a model that something is wrong with', () => {
     writeFileSync(file, merges);
     (await load()).release();
     expect(runtime.view().models).toHaveLength(1);
+  });
+});
+
+describe('weights that hold something else than numbers', () => {
+  /** Sets one value of a tensor to NaN. */
+  function damage(file: string, tensor: string): void {
+    const whole = readFileSync(path.join(folder, file));
+    const length = Number(whole.readBigUInt64LE());
+    const header = JSON.parse(whole.subarray(8, 8 + length).toString());
+    const { dtype, data_offsets } = header[tensor];
+    const at = 8 + length + data_offsets[0];
+    if (dtype === 'F32') whole.writeUInt32LE(0x7fc00000, at);
+    else whole.writeUInt16LE(0x7fc0, at);
+    writeFileSync(path.join(folder, file), whole);
+  }
+
+  async function speak(reference: Reference | null): Promise<unknown[]> {
+    const lease = await load();
+    const heard: unknown[] = [];
+    const ctx = runtime.startRequest({
+      id: 'test',
+      book: await runtime.deviceFor(),
+      settings: { ...defaultSettings(), 'compute.threads': 1 },
+      signal: new AbortController().signal,
+      onProgress: () => {},
+    });
+    try {
+      for await (const chunk of lease.value.speak(taskOf('qwen3-tts:base', { text: 'hi', reference }), ctx))
+        heard.push(chunk);
+    } catch (error) {
+      heard.push(error);
+    } finally {
+      lease.release();
+    }
+    return heard;
+  }
+
+  it.each([
+    ['model.safetensors', 'talker.model.layers.0.mlp.up_proj.weight'],
+    ['model.safetensors', 'talker.code_predictor.lm_head.0.weight'],
+    ['model.safetensors', 'speaker_encoder.fc.weight'],
+    ['speech_tokenizer/model.safetensors', 'decoder.pre_conv.conv.weight'],
+    ['speech_tokenizer/model.safetensors', 'decoder.decoder.1.block.0.alpha'],
+  ])('%s: %s is named before anything is heard, and can be put right', async (file, tensor) => {
+    const sound = readFileSync(path.join(folder, file));
+    damage(file, tensor);
+    const { samples, sampleRate } = artificialReference();
+    const reference = { samples, sampleRate, text: null, hash: 'a', voice: 'me' };
+    const [first, ...rest] = await speak(reference).catch((error: unknown) => [error]);
+    expect(first).toMatchObject({ code: 'weights_not_finite', params: { tensor, element: 0 } });
+    expect(rest).toEqual([]);
+    // Nobody uses it: it is gone, and its files are read anew.
+    await vi.waitFor(() => expect(runtime.view().models).toHaveLength(0));
+    writeFileSync(path.join(folder, file), sound);
+    expect((await speak(reference))[0]).toHaveProperty('samples');
   });
 });
 

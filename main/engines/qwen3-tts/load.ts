@@ -22,9 +22,10 @@ export interface LoadQwen3TtsOptions extends ReadingOptions {
 }
 
 /**
- * Reads a model: its components are in host memory, nothing is on the device yet.
+ * Reads a model: its components are in host memory, nothing is on the device yet. Whether all weights are numbers turns
+ * out later (`sound`), at the latest before the first sound.
  *
- * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`, `checkpoint_mismatch`, `weights_not_finite`,
+ * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`, `checkpoint_mismatch`, `weights_not_finite` (codebooks),
  *   `cancelled`; NativeError for files that are no checkpoints
  */
 export async function loadQwen3Tts(
@@ -39,9 +40,11 @@ export async function loadQwen3Tts(
   try {
     const stages = await loadStages(config, reader, options, context);
     const voices = await loadVoicePreparer(config, reader, options, context);
-    const value = new Qwen3TtsEngine({ config, tokenizer, stages, voices, dispose: () => reader.giveBack() });
+    const sound = reader.finite();
+    const dispose = () => reader.giveBack();
+    const value = new Qwen3TtsEngine({ config, tokenizer, stages, voices, sound, dispose });
     const { handles, caches } = reader;
-    return { value, handles, caches, unload: () => value.unload() };
+    return { value, handles, caches, sound, unload: () => value.unload() };
   } catch (error) {
     await reader.giveBack();
     for (const handle of reader.handles) await handle.dispose();

@@ -23,6 +23,8 @@ export interface Qwen3TtsParts {
   stages: PassageStages;
   /** Null for models that clone no voices. */
   voices: VoicePreparer | null;
+  /** Rejects where the weights turn out to be damaged: nothing they made is given away before it has settled. */
+  sound: Promise<void>;
   /** Gives back graphs, tables and devices. */
   dispose: () => Promise<void>;
 }
@@ -50,6 +52,19 @@ export class Qwen3TtsEngine implements Engine {
   }
 
   async *speak(task: SpeakTask, ctx: EngineContext): AsyncGenerator<AudioChunk, void, void> {
+    try {
+      for await (const chunk of this.#speak(task, ctx)) {
+        await this.#parts.sound;
+        yield chunk;
+      }
+    } catch (error) {
+      // What damaged weights lead to is no reason of its own.
+      if (!ctx.signal.cancelled) await this.#parts.sound;
+      throw error;
+    }
+  }
+
+  async *#speak(task: SpeakTask, ctx: EngineContext): AsyncGenerator<AudioChunk, void, void> {
     Object.assign(ctx.applied, { voice: task.voice, seed: task.seed });
     const all = this.#passages(task);
     // Shows whether the text can be spoken, before anything moves.

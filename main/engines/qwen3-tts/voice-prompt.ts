@@ -30,6 +30,8 @@ export interface VoicePreparerParts {
   codec: Listener<Int32Array>;
   prompts: VoicePrompts;
   model: { id: string; version: string };
+  /** Rejects where the weights turn out to be damaged: nothing is kept before it has settled. */
+  sound: Promise<void>;
 }
 
 /** Which version of these networks' output is kept. */
@@ -86,6 +88,7 @@ export class VoicePreparer {
       }),
       memory,
     );
+    await this.#parts.sound;
     await this.#keep(reference, vector, codes);
     return { vector, frames: codes === null ? null : framesOf(codes, groups) };
   }

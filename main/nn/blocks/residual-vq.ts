@@ -39,14 +39,12 @@ export class Codebook extends Module {
   ) {
     super();
     const { entries, search = false } = options;
-    const known = entries === undefined ? null : { entries, norms: halfNorms(entries, codebook_dim) };
     this.embedding = new Parameter([codebook_size, codebook_dim], {
       readBy: 'rows',
-      ...(known === null ? {} : { value: known.entries }),
+      ...(entries === undefined ? {} : { value: entries }),
     });
-    this.half_norm = search
-      ? new Parameter([codebook_size], known === null ? {} : { value: known.norms })
-      : null;
+    const norms = search && entries !== undefined ? { value: halfNorms(entries, codebook_dim) } : {};
+    this.half_norm = search ? new Parameter([codebook_size], norms) : null;
   }
 
   /** @param codes i32 `[frames]` @returns `[frames, codebook_dim]` */
@@ -123,9 +121,11 @@ export class ResidualVectorQuantizer extends Module {
 }
 
 function halfNorms(entries: Float32Array, dim: number): Float32Array {
-  return Float32Array.from({ length: entries.length / dim }, (_, entry) => {
+  const norms = new Float32Array(entries.length / dim);
+  for (let entry = 0; entry < norms.length; entry += 1) {
     let sum = 0;
     for (let i = entry * dim; i < (entry + 1) * dim; i += 1) sum += entries[i]! * entries[i]!;
-    return -sum / 2;
-  });
+    norms[entry] = -sum / 2;
+  }
+  return norms;
 }

@@ -1,11 +1,22 @@
+#include <tuple>
 #include <utility>
 
+#include "../checkpoint/reorder.h"
 #include "../streamer.h"
 #include "async.h"
 #include "classes.h"
 
 namespace mizuoto {
 namespace {
+
+std::vector<int64_t> readOrder(const Napi::Value& value) {
+    const Napi::Array array = readArray(value, "source.order");
+    std::vector<int64_t> order;
+    for (uint32_t i = 0; i < array.Length(); ++i) {
+        order.push_back(readInteger(array.Get(i), "source.order", 0, kMaxRank - 1));
+    }
+    return order;
+}
 
 WeightSpec readSpec(const Napi::Value& value) {
     const Napi::Object object = readObject(value, "weights");
@@ -18,6 +29,10 @@ WeightSpec readSpec(const Napi::Value& value) {
     if (const Napi::Value checkpoint = source.Get("checkpoint"); !isAbsent(checkpoint)) {
         spec.source.checkpoint = CheckpointBinding::from(checkpoint).requireOpen();
         spec.source.tensor = &spec.source.checkpoint->at(readString(source.Get("tensor"), "source.tensor"));
+        if (const Napi::Value order = source.Get("order"); !isAbsent(order)) {
+            std::tie(spec.source.checkpoint, spec.source.tensor) =
+                reordered(spec.source.checkpoint, *spec.source.tensor, readOrder(order));
+        }
     } else {
         spec.source.data = copyTensorData(source.Get("data"), spec.type, "source.data");
     }

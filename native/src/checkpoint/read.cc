@@ -10,6 +10,7 @@
 
 #include "checkpoint.h"
 #include "float_formats.h"
+#include "reorder.h"
 #include "text.h"
 
 namespace mizuoto {
@@ -117,6 +118,16 @@ class Reader {
         }
     }
 
+    /** The same of a reordered tensor, whose values `order` finds. */
+    void read(const Reordering& order, uint64_t begin, uint64_t count, float* out) const {
+        each([&](auto&& one) { order.read(begin, count, out, one); });
+    }
+
+    /** All values of a reordered tensor. */
+    void readAll(const Reordering& order, float* out) const {
+        each([&](auto&& one) { order.readAll(out, one); });
+    }
+
     /** True where float32 holds element `index` without loss; `value` is what `read` made of it. */
     bool isExact(uint64_t index, float value) const {
         switch (tensor_.dtype) {
@@ -144,6 +155,26 @@ class Reader {
     static bool fitsChunks(const ggml_type_traits& traits) {
         return chunkElements % static_cast<uint64_t>(traits.blck_size) == 0 &&
                traits.type_size <= chunkBytesPerElement * static_cast<uint64_t>(traits.blck_size);
+    }
+
+    /** Calls `use` with a function from an element's index to its value. */
+    template <typename Use>
+    void each(Use&& use) const {
+        const uint8_t* data = tensor_.data;
+        switch (tensor_.dtype) {
+            case CheckpointDType::F32:
+                return use([data](uint64_t i) { return load<float>(data, i); });
+            case CheckpointDType::F16:
+                return use([data](uint64_t i) { return floatFromF16(load<uint16_t>(data, i)); });
+            case CheckpointDType::BF16:
+                return use([data](uint64_t i) { return floatFromBF16(load<uint16_t>(data, i)); });
+            default:
+                return use([this](uint64_t i) {
+                    float value = 0;
+                    read(i, 1, &value);
+                    return value;
+                });
+        }
     }
 
     template <typename T>
@@ -234,6 +265,7 @@ void Checkpoint::readFloat32(const CheckpointTensor& tensor, float* out) const {
     checkUnchanged(tensor);
     const Reader reader(tensor, files_[tensor.file]);
     willNeed(tensor);
+    if (!tensor.order.empty()) return reader.readAll(Reordering(tensor), out);
     for (uint64_t begin = 0; begin < tensor.elements; begin += chunkElements) {
         reader.read(begin, std::min(chunkElements, tensor.elements - begin), out + begin);
     }
@@ -245,6 +277,16 @@ void Checkpoint::forEachFloat32(
     checkUnchanged(tensor);
     const Reader reader(tensor, files_[tensor.file]);
     willNeed(tensor);
+    if (!tensor.order.empty()) {
+        const Reordering order(tensor);
+        std::array<float, chunkElements> values;
+        for (uint64_t begin = 0; begin < tensor.elements; begin += chunkElements) {
+            const uint64_t count = std::min(chunkElements, tensor.elements - begin);
+            reader.read(order, begin, count, values.data());
+            each(begin, values.data(), count);
+        }
+        return;
+    }
     forEachChunk(reader, tensor.elements, [&](uint64_t begin, const float* values, uint64_t count) {
         each(begin, values, count);
         return true;
