@@ -141,12 +141,16 @@ export const en = {
   runAsSet: 'as set',
   runResident: 'resident',
   runPartly: 'as much as fits',
-  verdictFailed: 'failed: {reason}',
+  verdictFailed: 'failed',
+  verdictUnfit: 'not made',
   verdictNoSound: 'no: there is no sound',
   verdictNo:
     'no: {count} samples differ from {against}, the first is number {first} of {samples}; by up to {largest}',
   verdictOtherDevice: '- (rounds otherwise: up to {largest} from {against})',
   verifySame: 'Identical: {runs} runs, and no sample depends on where the weights were.',
+  verifyReason: '{engine}, {run} ({device}): {reason}',
+  verifyUnfit:
+    '{unfit} of {runs} runs could not be made, for the reason above. That is no fault of the studio and says nothing about its samples: change what is named there, and verify again.',
   verifyDiffers: '{bad} of {runs} runs differ or failed. Please report this with the table above.',
   statusOk: 'ok',
   statusNote: 'note',
@@ -295,7 +299,7 @@ Prints the versions of Mizuoto, ggml and Node.`,
 
 {table}
 
-   11  "verify" found a difference, or "doctor" or "models check" something broken
+   11  "verify" found a difference or a fault, or "doctor" or "models check" something broken
   141  the program that read our output closed it`,
 } as const;
 

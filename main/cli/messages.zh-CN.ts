@@ -136,12 +136,16 @@ export const zhCN: Record<MessageKey, string> = {
   runAsSet: '按设置',
   runResident: '常驻',
   runPartly: '尽量加载',
-  verdictFailed: '失败:{reason}',
+  verdictFailed: '失败',
+  verdictUnfit: '未能运行',
   verdictNoSound: '否:没有声音',
   verdictNo:
     '否:与 {against} 相比有 {count} 个采样不同,共 {samples} 个,第一个是第 {first} 个;最大相差 {largest}',
   verdictOtherDevice: '-(舍入方式不同:与 {against} 最大相差 {largest})',
   verifySame: '完全相同:共 {runs} 种方式,没有一个采样取决于权重放在哪里。',
+  verifyReason: '{engine} 的“{run}”({device}):{reason}',
+  verifyUnfit:
+    '{runs} 种方式中有 {unfit} 种因上述原因未能运行。这不是软件的故障,也不说明采样有问题:请按上面的提示修改后再验证。',
   verifyDiffers: '{runs} 种方式中有 {bad} 种不同或失败。请附上表格报告这个问题。',
   statusOk: '正常',
   statusNote: '提示',
@@ -288,7 +292,7 @@ mizuoto settings reset 键...         恢复默认值
 
 {table}
 
-   11  “verify”发现不同,或“doctor”“models check”发现故障
+   11  “verify”发现不同或故障,或“doctor”“models check”发现故障
   141  读取我们输出的程序已关闭`,
 };
 
@@ -387,7 +391,9 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   weights_not_finite: '模型权重“{tensor}”中含有无效数字。请重新安装该模型。',
   device_not_found: '没有设备“{device}”。可用的有:{known}。',
   out_of_device_memory: [
-    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):共 {total_mb} MiB,其他程序占用 {others_mb} MiB,权重 {weights_mb} MiB(可部分加载),工作内存 {working_mb} MiB。请缩短文本、关闭其他程序,或用 compute.device=CPU。',
+    '{device}(共 {total_mb} MiB)在“{stage}”阶段内存不足:compute.vram_mode 为 {mode},因此 {weights_mb} MiB 权重要一次全部放入,另需工作内存 {working_mb} MiB。请将 compute.vram_mode 设为 auto:放不下的部分会流式加载,结果不变。',
+    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):compute.simulate_vram_mb 只给了 {simulated_mb} MiB,而 {weights_mb} MiB 权重中至少要放入 {least_mb} MiB,另需工作内存 {working_mb} MiB。请增大 compute.simulate_vram_mb、缩短文本,或用 compute.device=CPU。',
+    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):共 {total_mb} MiB,其他程序占用 {others_mb} MiB;{weights_mb} MiB 权重中至少要放入 {least_mb} MiB,另需工作内存 {working_mb} MiB。请缩短文本、关闭其他程序,或用 compute.device=CPU。',
     '设备内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序,或用 compute.vram_mode=low。',
   ],
   out_of_host_memory: '本机内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序后再试。',

@@ -10,6 +10,7 @@ import { mib, reason, saidOf } from '../memory/planner/reasons.ts';
 import type { VramPolicy } from '../memory/policy.ts';
 import type { LoadOptions, Placement, StageFailure } from '../memory/stages.ts';
 import { LazyStage, type StageBody } from './lazy-stage.ts';
+import { outOfMemoryError } from './out-of-memory-error.ts';
 import type {
   AnnouncedStage,
   Replayable,
@@ -281,33 +282,8 @@ export class RequestContext implements StageContext {
     cause: unknown,
     fallback?: string,
   ): StudioError {
-    const { book } = this.#options;
-    const device = book.device.memory();
-    const held = Object.values(device.held).reduce((sum, bytes) => sum + bytes, 0);
-    const size = handles.reduce((bytes, handle) => bytes + handle.sizeBytes, 0);
-    const others = Math.max(0, device.totalBytes - device.freeBytes - held);
-    const advice =
-      fallback === undefined
-        ? 'Shorten the text, close other programs that use the device, or compute on the processor (compute.device=CPU).'
-        : `Allow the cheaper way (${fallback}) with compute.oom_fallback=true, shorten the text, or compute on the processor (compute.device=CPU).`;
-    return new StudioError(
-      'out_of_device_memory',
-      `${book.id} ran out of memory in "${name}" ${attempts === 1 ? 'once' : `${attempts} times`}: of ${mib(device.totalBytes)} MiB, other programs hold ${mib(others)}; the stage wants ${mib(size)} MiB of weights (partly is enough) and ${mib(memory)} MiB of working memory. ${advice}`,
-      {
-        params: {
-          device: book.id,
-          stage: name,
-          attempts,
-          total_mb: mib(device.totalBytes),
-          others_mb: mib(others),
-          weights_mb: mib(size),
-          working_mb: mib(memory),
-        },
-        retryable: true,
-        detail: cause instanceof Error ? cause.message : String(cause),
-        cause,
-      },
-    );
+    const { manager, book, policy } = this.#options;
+    return outOfMemoryError({ manager, book, policy, name, handles, memory, attempts, cause, fallback });
   }
 
   #report(change: { [K in keyof StageProgress]?: StageProgress[K] | undefined }): void {

@@ -38,17 +38,22 @@ describe('an error in words', () => {
       fix: '',
     });
     expect(chinese(signs).why).toBe('其中没有这个音色会说的语言。');
-    const memory = new StudioError('out_of_device_memory', 'x', {
-      params: {
-        device: 'CUDA0',
-        stage: 'talker',
-        total_mb: 4096,
-        others_mb: 1024,
-        weights_mb: 3000,
-        working_mb: 700,
-      },
-    });
-    expect(english(memory).why).toContain('has 4 GB, of which other programs hold 1 GB');
+  });
+
+  it('says of a device that ran out of memory what would do', () => {
+    const stage = { device: 'CUDA0', stage: 'talker', attempts: 1, total_mb: 4096, working_mb: 700 };
+    const weights = { weights_mb: 3000, least_mb: 600 };
+    const why = (more: Record<string, string | number>) => {
+      const params = { ...stage, ...weights, ...more };
+      return english(new StudioError('out_of_device_memory', 'x', { params })).why;
+    };
+    expect(why({ others_mb: 1024 })).toMatch(
+      /at least 600 MB of its 2\.9\d* GB.*has 4 GB, of which other programs hold 1 GB/,
+    );
+    expect(why({ others_mb: 1024, mode: 'high' })).toMatch(
+      /is “high”.* all 2\.9\d* GB of weights at once.*With “auto”/,
+    );
+    expect(why({ simulated_mb: 64 })).toMatch(/simulate_vram_mb gives CUDA0 only 64 MB: raise it/);
   });
 
   it('does not say the same twice', () => {

@@ -191,7 +191,9 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     title: '显存不足',
     why: [
       '{{component}} 在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
-      '阶段“{{stage}}”需要 {{weights_mb}} 权重（可部分加载）和 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}，其他程序占用 {{others_mb}}。',
+      'compute.vram_mode 为“{{mode}}”，因此阶段“{{stage}}”要一次放入全部 {{weights_mb}} 权重，另需 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}。改为“auto”后，放不下的部分会流式加载，结果不变。',
+      '阶段“{{stage}}”至少要放入 {{weights_mb}} 权重中的 {{least_mb}}，另需 {{working_mb}} 工作内存；compute.simulate_vram_mb 只给了 {{device}} {{simulated_mb}}，请增大它。',
+      '阶段“{{stage}}”至少要放入 {{weights_mb}} 权重中的 {{least_mb}}，另需 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}，其他程序占用 {{others_mb}}。',
       '在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
       '需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
       '连必须放在设备上的最小部分也放不下。',
