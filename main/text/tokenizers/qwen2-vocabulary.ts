@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { StudioError } from '../../contract/errors.ts';
+import type { Merges } from './byte-level-bpe.ts';
+import { parseMerges, parseTokens } from './qwen2-files.ts';
+import type { TokenTable } from './token-table.ts';
 
 const addedTokenSchema = z.object({
   content: z.string().min(1),
@@ -15,21 +18,14 @@ const configSchema = z.object({
   tokenizer_class: z.enum(['Qwen2Tokenizer', 'Qwen2TokenizerFast']),
   added_tokens_decoder: z.record(z.string().regex(/^\d+$/), addedTokenSchema),
 });
-/** Looked at in place: a schema of so many keys takes a fifth of a second. */
-const vocabularySchema = z.custom<Record<string, number>>(
-  (value) => typeof value === 'object' && value !== null && Object.values(value).every(Number.isSafeInteger),
-  'holds something else than the ids of tokens',
-);
-
 /** Bytes that stand for themselves in a byte-level vocabulary, and the space: without them, text would vanish. */
 const plainCharacters = [...Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)), '\u0120'];
 
 /** The files of a Qwen2 tokenizer, read and compared with each other. */
 export interface Qwen2Vocabulary {
-  config: z.infer<typeof configSchema>;
   /** Ids 0 to n - 1, each once. */
-  vocab: Record<string, number>;
-  merges: string[];
+  tokens: TokenTable;
+  merges: Merges;
   added: (z.infer<typeof addedTokenSchema> & { id: number })[];
   /** Highest id of all, so that an embedding needs one row more. */
   highest: number;
@@ -42,27 +38,26 @@ export interface Qwen2Vocabulary {
  */
 export async function readQwen2Vocabulary(folder: string): Promise<Qwen2Vocabulary> {
   const file = (name: string): string => path.join(folder, name);
-  const [config, vocab, mergesText] = await Promise.all([
+  const [config, vocabBytes, mergesBytes] = await Promise.all([
     readJson(file('tokenizer_config.json'), configSchema),
-    readJson(file('vocab.json'), vocabularySchema),
-    readText(file('merges.txt')),
+    readBytes(file('vocab.json')),
+    readBytes(file('merges.txt')),
   ]);
-  const merges = mergesText
-    .split(/\r?\n/)
-    .filter((line, index) => line && !(index === 0 && line.startsWith('#version')));
+  const tokens = await parseTokens(vocabBytes);
+  if (typeof tokens === 'string') throw damaged(file('vocab.json'), tokens);
   const added = Object.entries(config.added_tokens_decoder).map(([id, token]) => ({
     id: Number(id),
     ...token,
   }));
   const wrong = vocabularyProblem(
-    vocab,
+    tokens,
     added.map(({ id }) => id),
   );
   if (wrong !== null) throw damaged(file('vocab.json'), wrong.why, wrong.numbers);
-  const broken = mergesProblem(merges, vocab);
-  if (broken !== null) throw damaged(file('merges.txt'), broken);
-  const highest = added.reduce((most, { id }) => Math.max(most, id), Object.keys(vocab).length - 1);
-  return { config, vocab, merges, added, highest };
+  const merges = await parseMerges(mergesBytes, tokens);
+  if (typeof merges === 'string') throw damaged(file('merges.txt'), merges);
+  const highest = added.reduce((most, { id }) => Math.max(most, id), tokens.size - 1);
+  return { tokens, merges, added, highest };
 }
 
 interface Problem {
@@ -72,10 +67,10 @@ interface Problem {
 }
 
 /** Part of a vocabulary would spell words in other pieces than the model learned, and say something else. */
-function vocabularyProblem(vocab: Record<string, number>, added: readonly number[]): Problem | null {
-  const absent = plainCharacters.find((character) => !Object.hasOwn(vocab, character));
+function vocabularyProblem(vocabulary: TokenTable, added: readonly number[]): Problem | null {
+  const absent = plainCharacters.find((character) => vocabulary.idOf(character) === undefined);
   if (absent !== undefined) return { why: `it has no token for "${absent}"` };
-  const ids = Object.values(vocab);
+  const { ids } = vocabulary;
   const seen = new Uint8Array(ids.length);
   for (const id of ids) if (id >= 0 && id < ids.length) seen[id] = 1;
   const gap = seen.indexOf(0);
@@ -91,20 +86,10 @@ function vocabularyProblem(vocab: Record<string, number>, added: readonly number
   return { why, numbers: { tokens, begin } };
 }
 
-function mergesProblem(merges: readonly string[], vocab: Record<string, number>): string | null {
-  if (merges.length === 0) return 'it holds no pairs of tokens';
-  for (const merge of merges) {
-    const space = merge.indexOf(' ');
-    if (space < 1 || space !== merge.lastIndexOf(' ')) return `"${merge.slice(0, 40)}" is no pair of tokens`;
-    const whole = merge.slice(0, space) + merge.slice(space + 1);
-    if (!Object.hasOwn(vocab, whole)) return `its pair "${merge.slice(0, 40)}" makes no token of vocab.json`;
-  }
-  return null;
-}
-
-async function readText(file: string): Promise<string> {
+async function readBytes(file: string): Promise<Uint8Array> {
   try {
-    return await readFile(file, 'utf8');
+    const { buffer, byteOffset, byteLength } = await readFile(file);
+    return new Uint8Array(buffer, byteOffset, byteLength);
   } catch (error) {
     throw new StudioError(
       'checkpoint_missing',
@@ -115,7 +100,7 @@ async function readText(file: string): Promise<string> {
 }
 
 async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const text = await readText(file);
+  const text = new TextDecoder().decode(await readBytes(file));
   let value: unknown;
   try {
     value = JSON.parse(text);

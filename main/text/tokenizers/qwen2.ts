@@ -1,4 +1,5 @@
-import { Tokenizer } from '@huggingface/tokenizers';
+import { AddedTokens } from './added-tokens.ts';
+import { ByteLevelBpe } from './byte-level-bpe.ts';
 import { readQwen2Vocabulary } from './qwen2-vocabulary.ts';
 
 /** Text to the ids of a language model. */
@@ -18,11 +19,12 @@ export interface TextTokenizer {
  * (Its `fix_mistral_regex`, which some models' code asks for, puts Mistral's pattern here for folders on disk, and leaves
  * models loaded by their name alone. Models are trained with this one.)
  */
-const split =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" +
-  '|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+';
-
-const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
+const words = new RegExp(
+  "'(?:[sS\\u017F]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" +
+    '| ?[^\\p{White_Space}\\p{L}\\p{N}]+[\\r\\n]*|\\p{White_Space}*[\\r\\n]+' +
+    '|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+',
+  'gu',
+);
 
 /**
  * The byte-level BPE of Qwen2 and its successors, from a folder with `vocab.json`, `merges.txt` and
@@ -31,26 +33,22 @@ const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: fa
  * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`: names the file
  */
 export async function readQwen2Tokenizer(folder: string): Promise<TextTokenizer> {
-  const { config, vocab, merges, added: added_tokens } = await readQwen2Vocabulary(folder);
-  const tokenizer = new Tokenizer(
-    {
-      added_tokens,
-      normalizer: { type: 'NFC' },
-      pre_tokenizer: {
-        type: 'Sequence',
-        pretokenizers: [
-          { type: 'Split', pattern: { Regex: split }, behavior: 'Isolated', invert: false },
-          byteLevel,
-        ],
-      },
-      post_processor: byteLevel,
-      decoder: byteLevel,
-      model: { type: 'BPE', vocab, merges },
-    },
-    config,
-  );
+  const { tokens, merges, added } = await readQwen2Vocabulary(folder);
+  const bpe = new ByteLevelBpe(tokens, merges);
+  const special = new AddedTokens(added);
   return {
-    encode: (text) => (text === '' ? [] : tokenizer.encode(text).ids),
-    id: (token) => tokenizer.token_to_id(token),
+    encode: (text) => {
+      const ids: number[] = [];
+      for (const part of special.split(wellFormed(text))) {
+        if (typeof part === 'number') ids.push(part);
+        else for (const [word] of part.matchAll(words)) bpe.encode(word, ids);
+      }
+      return ids;
+    },
+    id: (token) => special.id(token) ?? tokens.idOf(token),
   };
+}
+
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
