@@ -139,8 +139,13 @@ export interface StreamerStats {
   reused: number;
   /** Copies that had not been prefetched when their segment wanted them. */
   onTheSpot: number;
-  /** Seconds of copying, and seconds for which compute waited for a copy. */
+  /** Copies that began before the pass that wanted them. */
+  ahead: number;
+  /** Copies that began for a pass to come, and that none wanted. */
+  wasted: number;
+  /** Seconds of copying, the bytes that moved in them, and seconds for which compute waited for a copy. */
   copySeconds: number;
+  copiedBytes: number;
   waitSeconds: number;
 }
 
@@ -174,10 +179,17 @@ export interface Device {
   setFaults(plan: FaultPlan | null): void;
   supportsDType(dtype: DType): boolean;
   /**
-   * (Re)make or, with null, drop the device's streaming slots. Fails with OutOfDeviceMemory; the slots before are then
-   * made again if they can be (`memory().held.slots` tells).
+   * (Re)make or, with null, drop the device's streaming slots. Slots of the same size stay, with the units in them,
+   * whatever their number becomes. Fails with OutOfDeviceMemory; the slots before are then made again if they can be
+   * (`memory().held.slots` tells).
    */
   setStreamer(options: StreamerOptions | null): Promise<void>;
+  /**
+   * Say which units will be streamed next, in this order; it takes the place of what was said before, `[]` takes it back.
+   * Slots that prefetch are filled with them when the running pass, and what was learned to follow it, leave one free: at
+   * once on an idle device. A hint: a wrong one costs a copy (`wasted`), and copies that fail are made again when wanted.
+   */
+  expectUnits(units: readonly (readonly [store: WeightStore, unit: number])[]): void;
   streamerStats(): StreamerStats;
   /**
    * While on, the segments of a streamed run are waited for one by one and their seconds are added to their unit's

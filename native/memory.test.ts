@@ -163,6 +163,7 @@ describe('running out of memory', () => {
     for (let n = 1; ; n++) {
       stack = makeStack({ blocks: 3, width: 32, rows: 4 });
       stack.store.bind(device);
+      await device.setStreamer(null);
       const arena = device.createArena();
       device.setFaults({ failAllocation: n });
       const outcome = await steps(arena).catch((error: unknown) => error);
@@ -237,12 +238,12 @@ describe('ordered failures', () => {
     const resident = bytesOf(await run());
     for (let unit = 0; unit < 4; unit++) await stack.store.unplace(unit);
     for (const prefetch of [false, true]) {
-      await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch });
       for (const failCopy of [1, 3, 8]) {
+        await device.setStreamer(null);
+        await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch });
         device.setFaults({ failCopy });
         expect(await failureCode(run)).toBe('DeviceLost');
         expect(bytesOf(await run()).equals(resident)).toBe(true);
-        await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch });
       }
     }
     await device.close();

@@ -174,10 +174,16 @@ describe('the streamer', () => {
     expect(await failureCode(() => device.setStreamer(huge))).toBe('OutOfDeviceMemory');
     expect(device.memory().held.slots).toBe(slots);
     expect(bytesOf(await run()).equals(bytes)).toBe(true);
-    device.setFaults({ failAllocation: 2 });
-    expect(await failureCode(() => start(3, true))).toBe('OutOfDeviceMemory');
-    device.setFaults(null);
-    expect(bytesOf(await run()).equals(bytes)).toBe(true);
+    for (const [count, failAllocation] of [
+      [3, 1],
+      [4, 2],
+    ] as const) {
+      device.setFaults({ failAllocation });
+      expect(await failureCode(() => start(count, true))).toBe('OutOfDeviceMemory');
+      device.setFaults(null);
+      expect(device.memory().held.slots).toBe(slots);
+      expect(bytesOf(await run()).equals(bytes)).toBe(true);
+    }
     expect(await failureCode(() => device.setStreamer({ slots: 1, slotBytes: 8, prefetch: true }))).toBe(
       'InvalidArgument',
     );
@@ -198,11 +204,12 @@ describe('the streamer', () => {
   it('copies each unit once in a pass, ahead of its use', async () => {
     await start(2, true);
     await setup.run();
+    // And once more the first, for the pass to come.
     expect(setup.device.streamerStats()).toMatchObject({
-      copies: 6,
+      copies: 6 + 1,
       onTheSpot: 1,
       reused: 0,
-      streamedBytes: 6 * setup.stack.store.unitBytes(0),
+      streamedBytes: 7 * setup.stack.store.unitBytes(0),
     });
   });
 
@@ -231,7 +238,9 @@ describe('the streamer', () => {
   it('uploads nothing twice because of prefetching', async () => {
     await start(3, true);
     for (let round = 0; round < 5; round++) await setup.run();
-    expect(setup.device.streamerStats().copies).toBeLessThanOrEqual(5 * 6);
+    const { copies, wasted } = setup.device.streamerStats();
+    // The last is for the pass that has not come.
+    expect([copies <= 5 * 6 + 1, wasted]).toEqual([true, 0]);
   });
 
   it('sees new values of a weight', async () => {

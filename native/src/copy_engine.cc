@@ -59,6 +59,8 @@ class ThreadCopyEngine final : public CopyEngine {
         thread_.join();
     }
 
+    bool overlaps() const override { return true; }
+
     void start(size_t slot, ggml_backend_buffer_t, uint8_t* base, CopyRequest request) override {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return slots_[slot].state != State::Pending; });
@@ -81,13 +83,35 @@ class ThreadCopyEngine final : public CopyEngine {
 
     void released(size_t) override {}
 
+    void stop(size_t index) override {
+        std::unique_lock lock(mutex_);
+        Slot& slot = slots_[index];
+        const auto queued = std::find(queue_.begin(), queue_.end(), index);
+        if (queued != queue_.end()) {
+            queue_.erase(queued);
+            slot = {};
+        } else if (slot.state == State::Pending) {
+            abandon_ = true;
+            changed_.wait(lock, [&] { return slot.state != State::Pending; });
+            abandon_ = false;
+        }
+    }
+
+    void pause() override {}
+
     void settle() override {
         std::unique_lock lock(mutex_);
-        for (size_t slot : queue_) slots_[slot].state = State::Empty;
+        for (size_t slot : queue_) slots_[slot] = {};
         queue_.clear();
         abandon_ = true;
         changed_.wait(lock, [this] { return !busy_; });
         abandon_ = false;
+    }
+
+    void resize(size_t slots) override {
+        const std::lock_guard lock(mutex_);
+        slots_.clear();
+        slots_.resize(slots);
     }
 
     bool filled(size_t slot) const override {
@@ -95,9 +119,9 @@ class ThreadCopyEngine final : public CopyEngine {
         return slots_[slot].state == State::Full;
     }
 
-    double copySeconds() const override {
+    CopyTime copyTime() const override {
         const std::lock_guard lock(mutex_);
-        return seconds_;
+        return time_;
     }
 
   private:
@@ -123,13 +147,17 @@ class ThreadCopyEngine final : public CopyEngine {
             const auto begin = Clock::now();
             std::exception_ptr failure;
             bool whole = false;
+            size_t copied = 0;
             try {
-                whole = copy(slot, poison);
+                whole = copy(slot, poison, copied);
             } catch (...) {
                 failure = std::current_exception();
             }
+            // A store is destroyed on the device's thread only.
+            if (slot.request.keep) device_.post([keep = std::move(slot.request.keep)] {});
             lock.lock();
-            seconds_ += secondsSince(begin);
+            time_.seconds += secondsSince(begin);
+            time_.bytes += static_cast<double>(copied);
             slot.failure = failure;
             slot.state = whole ? State::Full : State::Empty;
             busy_ = false;
@@ -137,7 +165,7 @@ class ThreadCopyEngine final : public CopyEngine {
         }
     }
 
-    bool copy(const Slot& slot, bool poison) {
+    bool copy(const Slot& slot, bool poison, size_t& copied) {
         constexpr size_t kPiece = size_t{4} << 20;
         const auto stop = [this] { return abandon_.load() || device_.interrupted(); };
         if (poison) {
@@ -151,6 +179,7 @@ class ThreadCopyEngine final : public CopyEngine {
                 const size_t bytes = std::min(kPiece, piece.bytes - done);
                 std::memcpy(slot.base + piece.offset + done, piece.data + done, bytes);
                 link_.pace(bytes, stop);
+                copied += bytes;
             }
         }
         return !stop();
@@ -165,7 +194,7 @@ class ThreadCopyEngine final : public CopyEngine {
     std::atomic<bool> abandon_{false};
     bool busy_ = false;
     bool stopping_ = false;
-    double seconds_ = 0;
+    CopyTime time_;
     std::thread thread_;
 };
 
@@ -176,10 +205,7 @@ class StreamCopyEngine final : public CopyEngine {
     StreamCopyEngine(Device& device, size_t slots) : device_(device), slots_(slots) {
         callBackend(device_.name(), [&] {
             side_ = device_.openBackend();
-            for (Slot& slot : slots_) {
-                slot.copied = ggml_backend_event_new(device_.handle());
-                slot.released = ggml_backend_event_new(device_.handle());
-            }
+            for (Slot& slot : slots_) makeEvents(slot);
         });
         if (side_ == nullptr) {
             throw Error("OutOfDeviceMemory",
@@ -194,14 +220,14 @@ class StreamCopyEngine final : public CopyEngine {
         } catch (const Error&) {
             device_.markLost();
         }
-        for (Slot& slot : slots_) {
-            ggml_backend_event_free(slot.copied);
-            ggml_backend_event_free(slot.released);
-        }
+        for (Slot& slot : slots_) freeEvents(slot);
         device_.closeBackend(side_);
     }
 
+    bool overlaps() const override { return true; }
+
     void start(size_t index, ggml_backend_buffer_t buffer, uint8_t* base, CopyRequest request) override {
+        catchUp();
         Slot& slot = slots_[index];
         slot.filled = false;
         slot.bytes = 0;
@@ -217,6 +243,8 @@ class StreamCopyEngine final : public CopyEngine {
             ggml_backend_event_record(slot.copied, side_);
         });
         slot.filled = true;
+        slot.moving = true;
+        slot.keep = std::move(request.keep);
         slot.begin = begin;
         // From pageable memory the backend copies before it returns.
         slot.measured = !request.pinned;
@@ -225,7 +253,10 @@ class StreamCopyEngine final : public CopyEngine {
 
     double await(size_t index, bool onTheSpot, const CancelPointer&) override {
         Slot& slot = slots_[index];
-        double waited = 0;
+        const auto begin = Clock::now();
+        if (slot.moving) catchUp();
+        double waited = secondsSince(begin);
+        slot.moving = false;
         callBackend(device_.name(), [&] {
             if (onTheSpot) {
                 ggml_backend_synchronize(side_);
@@ -236,8 +267,10 @@ class StreamCopyEngine final : public CopyEngine {
             ggml_backend_event_wait(device_.backend(), slot.copied);
         });
         // Hidden behind compute: its time is taken from the rate of those that were waited for.
-        if (!slot.measured && rateSeconds_ > 0) {
-            seconds_ += static_cast<double>(slot.bytes) * rateSeconds_ / rateBytes_;
+        if (!slot.measured && rate_.seconds > 0) {
+            const auto bytes = static_cast<double>(slot.bytes);
+            time_.seconds += bytes * rate_.seconds / rate_.bytes;
+            time_.bytes += bytes;
             slot.measured = true;
         }
         return waited;
@@ -249,20 +282,38 @@ class StreamCopyEngine final : public CopyEngine {
         slots_[index].read = true;
     }
 
+    void stop(size_t index) override {
+        if (slots_[index].moving) synchronizeSide();
+    }
+
+    void pause() override {
+        carried_ = std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.moving; });
+        if (!carried_) synchronizeSide();
+        recycleEvents();
+    }
+
     void settle() override {
+        synchronizeSide();
+        callBackend(device_.name(), [&] { ggml_backend_synchronize(device_.backend()); });
+        recycleEvents();
+    }
+
+    void resize(size_t slots) override {
         callBackend(device_.name(), [&] {
-            ggml_backend_synchronize(side_);
-            ggml_backend_synchronize(device_.backend());
-            // Vulkan recycles an event's objects when the host has waited for it.
-            for (Slot& slot : slots_) {
-                if (slot.filled) ggml_backend_event_synchronize(slot.copied);
-                if (slot.read) ggml_backend_event_synchronize(slot.released);
+            while (slots_.size() > slots) {
+                freeEvents(slots_.back());
+                slots_.pop_back();
+            }
+            for (Slot& slot : slots_) slot = Slot{slot.copied, slot.released};
+            while (slots_.size() < slots) {
+                slots_.emplace_back();
+                makeEvents(slots_.back());
             }
         });
     }
 
     bool filled(size_t slot) const override { return slots_[slot].filled; }
-    double copySeconds() const override { return seconds_; }
+    CopyTime copyTime() const override { return time_; }
 
   private:
     struct Slot {
@@ -270,29 +321,72 @@ class StreamCopyEngine final : public CopyEngine {
         ggml_backend_event_t released = nullptr;
         bool read = false;
         bool filled = false;
+        /** Nobody has waited for the copy yet. */
+        bool moving = false;
         bool measured = false;
         size_t bytes = 0;
         Clock::time_point begin;
+        std::shared_ptr<const WeightStore> keep;
     };
 
+    void makeEvents(Slot& slot) const {
+        slot.copied = ggml_backend_event_new(device_.handle());
+        slot.released = ggml_backend_event_new(device_.handle());
+    }
+
+    static void freeEvents(const Slot& slot) {
+        ggml_backend_event_free(slot.copied);
+        ggml_backend_event_free(slot.released);
+    }
+
+    /** What an earlier pass began has to end some time: a stream that is never waited for only grows. */
+    void catchUp() {
+        if (carried_) synchronizeSide();
+    }
+
+    void synchronizeSide() {
+        callBackend(device_.name(), [&] { ggml_backend_synchronize(side_); });
+        carried_ = false;
+        for (Slot& slot : slots_) {
+            slot.moving = false;
+            slot.keep.reset();
+        }
+    }
+
+    /** Vulkan recycles an event's objects when the host has waited for it. */
+    void recycleEvents() {
+        callBackend(device_.name(), [&] {
+            for (Slot& slot : slots_) {
+                if (slot.moving) continue;
+                if (slot.filled) ggml_backend_event_synchronize(slot.copied);
+                if (slot.read) ggml_backend_event_synchronize(slot.released);
+            }
+        });
+    }
+
     void count(size_t bytes, double seconds) {
-        seconds_ += seconds;
-        rateBytes_ += static_cast<double>(bytes);
-        rateSeconds_ += seconds;
+        for (CopyTime* time : {&time_, &rate_}) {
+            time->seconds += seconds;
+            time->bytes += static_cast<double>(bytes);
+        }
     }
 
     Device& device_;
     ggml_backend_t side_ = nullptr;
     std::vector<Slot> slots_;
-    double seconds_ = 0;
-    double rateBytes_ = 0;
-    double rateSeconds_ = 0;
+    /** Copies of an earlier pass may still move. */
+    bool carried_ = false;
+    CopyTime time_;
+    /** Of copies that were waited for. */
+    CopyTime rate_;
 };
 
 /** For backends without events: copy, then compute. */
 class SerialCopyEngine final : public CopyEngine {
   public:
     SerialCopyEngine(Device& device, size_t slots) : device_(device), filled_(slots, false) {}
+
+    bool overlaps() const override { return false; }
 
     void start(size_t slot, ggml_backend_buffer_t buffer, uint8_t* base, CopyRequest request) override {
         filled_[slot] = false;
@@ -306,20 +400,24 @@ class SerialCopyEngine final : public CopyEngine {
             }
         });
         last_ = secondsSince(begin);
-        seconds_ += last_;
+        time_.seconds += last_;
+        for (const UnitPiece& piece : request.pieces) time_.bytes += static_cast<double>(piece.bytes);
         filled_[slot] = true;
     }
 
     double await(size_t, bool, const CancelPointer&) override { return std::exchange(last_, 0); }
     void released(size_t) override {}
+    void stop(size_t) override {}
+    void pause() override {}
     void settle() override {}
+    void resize(size_t slots) override { filled_.assign(slots, false); }
     bool filled(size_t slot) const override { return filled_[slot]; }
-    double copySeconds() const override { return seconds_; }
+    CopyTime copyTime() const override { return time_; }
 
   private:
     Device& device_;
     std::vector<bool> filled_;
-    double seconds_ = 0;
+    CopyTime time_;
     double last_ = 0;
 };
 

@@ -189,6 +189,7 @@ void Graph::execute(const RunRequest& request) {
         window.afterCall();
     }
     callBackend(device_->name(), [&] { ggml_backend_synchronize(device_->backend()); });
+    pass.finish();
 }
 
 }  // namespace mizuoto

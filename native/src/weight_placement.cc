@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "error.h"
@@ -29,6 +30,7 @@ size_t WeightStore::place(int position, bool inPlace, const CancelPointer& cance
     }
     if (unit.placed) return 0;
     throwIfCancelled(cancel);
+    device_->streamer().forget(*this, position);
     std::vector<ToPlace> wanted;
     for (int weight : unit.weights) {
         const Weight& entry = *weights_[index(weight)];
@@ -85,6 +87,7 @@ void WeightStore::materialise(Weight& weight) {
 size_t WeightStore::dropHost(int position) {
     Unit& unit = *units_[slot(position)];
     if (!unit.placed || unit.pinned) return 0;
+    awaitDeparture();
     size_t freed = 0;
     for (int weight : unit.weights) {
         Weight& entry = *weights_[index(weight)];
@@ -133,6 +136,8 @@ void WeightStore::refreshHostBuffer(Weight& weight) {
 size_t WeightStore::unplace(int position) {
     Unit& unit = *units_[slot(position)];
     if (!unit.placed) return 0;
+    // Without its fixed part the component has left: it is not the next to run.
+    if (position < 0) device_->streamer().forgetGuesses(*this);
     settle(unit, nullptr);
     return unit.deviceBytes;
 }
@@ -160,6 +165,8 @@ void WeightStore::replace(int position, const uint8_t* data) {
         unit.place->unmap(weight.inUnit);
         noteMapped(unit);
     }
+    awaitDeparture();
+    if (device_ && !device_->isHost()) device_->streamer().forget(*this, weight.unit);
     const size_t ownedBefore = weight.dropped ? 0 : weight.host.ownedBytes();
     weight.dropped = false;
     weight.host.replace(data);
@@ -188,6 +195,20 @@ std::vector<UnitPiece> WeightStore::pieces(int position) {
         pieces.push_back({entry.host.data(), entry.offset, entry.host.bytes()});
     }
     return pieces;
+}
+
+std::optional<std::vector<UnitPiece>> WeightStore::piecesAhead(const Device& device, int position,
+                                                               size_t most) {
+    const std::lock_guard lock(bindMutex_);
+    if (disposed_ || device_.get() != &device || isPlaced(position) || unitBytes(position) > most) {
+        return std::nullopt;
+    }
+    checkSources();
+    return pieces(position);
+}
+
+void WeightStore::awaitDeparture() const {
+    while (departing_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 size_t WeightStore::pin(int position) {
@@ -220,7 +241,10 @@ void WeightStore::unpin(int position) {
     Unit& unit = *units_[slot(position)];
     if (!unit.pinRequest) return;
     unit.pinRequest.reset();
-    device_->post([self = shared_from_this(), &unit] { unit.pinned.reset(); });
+    device_->post([self = shared_from_this(), &unit, position] {
+        self->device_->streamer().leave(*self, position);
+        unit.pinned.reset();
+    });
 }
 
 }  // namespace mizuoto

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "error.h"
+#include "streamer.h"
 
 namespace mizuoto {
 namespace {
@@ -152,6 +153,12 @@ void WeightStore::bind(const std::shared_ptr<Device>& device) {
     }
     // A copy into page-locked memory still reads the offsets that are laid anew here.
     while (pinning_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (device_ && !device_->isHost()) {
+        device_->post([self = shared_from_this(), left = device_, departing = departing_] {
+            left->streamer().forget(*self);
+        });
+    }
+    const std::lock_guard lock(bindMutex_);
     device_ = device;
     layOut(device->bufferType(), device->alignment());
     mapping_ = mappingFor(*device);

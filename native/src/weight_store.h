@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -116,6 +117,11 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     void bindAt(ggml_tensor* leaf, int weight, ggml_backend_buffer_t buffer, uint8_t* base) const;
     /** Host memory of a unit, ready to be copied. Pinned memory comes as one piece. */
     std::vector<UnitPiece> pieces(int unit);
+    /**
+     * The same for a copy that nobody has asked for: none where the unit is placed or has more than `most`
+     * bytes, or where the store is disposed of or bound elsewhere. On the thread of `device`.
+     */
+    std::optional<std::vector<UnitPiece>> piecesAhead(const Device& device, int unit, size_t most);
     bool isPinned(int unit) const { return units_[slot(unit)]->pinned != nullptr; }
     /** Throws where a checkpoint behind these weights was changed since it was opened. */
     void checkSources() const;
@@ -149,7 +155,7 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
         /** What JavaScript asked for, and what is ready to copy from (the device's thread). */
         std::shared_ptr<PinnedUnit> pinRequest;
         std::shared_ptr<PinnedUnit> pinned;
-        uint64_t version = 0;
+        std::atomic<uint64_t> version{0};
         UnitStats stats;
         std::atomic<bool> placed{false};
     };
@@ -167,6 +173,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     void materialise(Weight& weight);
     void refreshHostBuffer(Weight& weight);
     void touch(Unit& unit);
+    /** The device that the store was bound to before reads its host memory no more. */
+    void awaitDeparture() const;
 
     uint64_t id_;
     std::string component_;
@@ -185,6 +193,10 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     int announced_ = 0;
     /** Copies into page-locked memory on their way; each holds one reference. */
     std::shared_ptr<int> pinning_ = std::make_shared<int>(0);
+    /** As `pinning_`, for devices that were told that the store has left them. */
+    std::shared_ptr<int> departing_ = std::make_shared<int>(0);
+    /** Held while the store goes to another device, and while one looks at it unasked. */
+    std::mutex bindMutex_;
     uint64_t epoch_ = 1;
 };
 

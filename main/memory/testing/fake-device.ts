@@ -48,6 +48,8 @@ export class FakeDevice implements Device {
   closed = false;
   streamer: StreamerOptions | null = null;
   profiling = false;
+  /** What was said to stream next, as `component[unit]`. */
+  expected: string[] = [];
   #failAllocation = 0;
   #failCopy = 0;
   #peak = 0;
@@ -154,8 +156,13 @@ export class FakeDevice implements Device {
     this.log.push(options === null ? 'no slots' : `slots ${options.slots} x ${options.slotBytes / MiB}`);
   }
 
+  expectUnits(units: readonly (readonly [WeightStore, number])[]): void {
+    this.expected = units.map(([store, unit]) => `${store.component}[${unit}]`);
+  }
+
   streamerStats(): StreamerStats {
-    return { streamedBytes: 0, copies: 0, reused: 0, onTheSpot: 0, copySeconds: 0, waitSeconds: 0 };
+    const counts = { streamedBytes: 0, copies: 0, reused: 0, onTheSpot: 0, ahead: 0, wasted: 0 };
+    return { ...counts, copySeconds: 0, copiedBytes: 0, waitSeconds: 0 };
   }
 
   createArena(): FakeArena {

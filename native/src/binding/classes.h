@@ -50,6 +50,7 @@ class DeviceBinding final : public Wrapped<DeviceBinding, Device> {
     Napi::Value setFaults(const Napi::CallbackInfo& info);
     Napi::Value supportsDType(const Napi::CallbackInfo& info);
     Napi::Value setStreamer(const Napi::CallbackInfo& info);
+    Napi::Value expectUnits(const Napi::CallbackInfo& info);
     Napi::Value streamerStats(const Napi::CallbackInfo& info);
     Napi::Value setProfiling(const Napi::CallbackInfo& info);
     Napi::Value createArena(const Napi::CallbackInfo& info);

@@ -75,6 +75,7 @@ void DeviceBinding::define(Napi::Env env) {
                                     InstanceMethod<&DeviceBinding::setFaults>("setFaults"),
                                     InstanceMethod<&DeviceBinding::supportsDType>("supportsDType"),
                                     InstanceMethod<&DeviceBinding::setStreamer>("setStreamer"),
+                                    InstanceMethod<&DeviceBinding::expectUnits>("expectUnits"),
                                     InstanceMethod<&DeviceBinding::streamerStats>("streamerStats"),
                                     InstanceMethod<&DeviceBinding::setProfiling>("setProfiling"),
                                     InstanceMethod<&DeviceBinding::createArena>("createArena"),
@@ -190,6 +191,29 @@ Napi::Value DeviceBinding::setStreamer(const Napi::CallbackInfo& info) {
     });
 }
 
+Napi::Value DeviceBinding::expectUnits(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        const Napi::Array array = readArray(info[0], "units");
+        std::vector<StreamedUnit> units;
+        units.reserve(array.Length());
+        for (uint32_t i = 0; i < array.Length(); ++i) {
+            const Napi::HandleScope scope(info.Env());
+            const Napi::Array pair = readArray(array.Get(i), "units");
+            StreamedUnit unit{WeightStoreBinding::from(pair.Get(0u)).core(),
+                              static_cast<int>(readInteger(pair.Get(1u), "unit", 0, INT32_MAX))};
+            unit.store->unitBytes(unit.unit);
+            units.push_back(std::move(unit));
+        }
+        core_->requireUsable();
+        core_->streamer().expect(units);
+        core_->post([device = core_] {
+            if (device->closed() || device->lost()) return;
+            device->streamer().lookAhead();
+        });
+        return info.Env().Undefined();
+    });
+}
+
 Napi::Value DeviceBinding::streamerStats(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     const StreamerStats stats = core_->streamer().stats();
@@ -198,7 +222,10 @@ Napi::Value DeviceBinding::streamerStats(const Napi::CallbackInfo& info) {
     object.Set("copies", bytesNumber(env, stats.copies));
     object.Set("reused", bytesNumber(env, stats.reused));
     object.Set("onTheSpot", bytesNumber(env, stats.onTheSpot));
+    object.Set("ahead", bytesNumber(env, stats.ahead));
+    object.Set("wasted", bytesNumber(env, stats.wasted));
     object.Set("copySeconds", Napi::Number::New(env, stats.copySeconds));
+    object.Set("copiedBytes", Napi::Number::New(env, stats.copiedBytes));
     object.Set("waitSeconds", Napi::Number::New(env, stats.waitSeconds));
     return object;
 }

@@ -1,0 +1,473 @@
+/** Copies that begin before the pass that wants them: learned, told, and what becomes of wrong ones. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Device, TensorData } from './addon.ts';
+import {
+  absentVulkan,
+  addon,
+  bytesOf,
+  failureCode,
+  makeStack,
+  placeAll,
+  type Stack,
+  vulkanName,
+  vulkanRequired,
+} from './test-support.ts';
+
+// Slots hold NaN until their copy is whole: a kernel that reads too early cannot go unnoticed.
+process.env.MIZUOTO_POISON_SLOTS = '1';
+
+const devices: Device[] = [];
+afterEach(async () => {
+  await Promise.all(devices.splice(0).map((device) => device.close()));
+});
+
+const simulated =
+  (linkBytesPerSecond = 0) =>
+  () =>
+    addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 24, linkBytesPerSecond });
+
+async function opened(open: () => Promise<Device>): Promise<Device> {
+  const device = await open();
+  devices.push(device);
+  return device;
+}
+
+interface Part {
+  stack: Stack;
+  run(signal?: ReturnType<typeof addon.createCancelToken>): Promise<Buffer>;
+  /** As if nothing had streamed. */
+  expected: Buffer;
+}
+
+function compiled(device: Device, blocks: number): Omit<Part, 'expected'> {
+  const stack = makeStack({ blocks, width: 32, rows: 2 });
+  stack.store.bind(device);
+  const recorder = addon.createRecorder();
+  const { input } = stack.record(recorder);
+  const graph = recorder.compile(device, device.createArena());
+  const run: Part['run'] = async (signal) => {
+    const outputs: TensorData[] = await graph.run({
+      inputs: [[input, stack.input]],
+      ...(signal && { signal }),
+    });
+    return bytesOf(outputs[0]!);
+  };
+  return { stack, run };
+}
+
+/** A component of which only the fixed part is placed. */
+async function streamed(device: Device, blocks = 5): Promise<Part> {
+  // Links are slow where copies have to be on their way.
+  const reference = device.simulated ? await simulated()() : device;
+  const resident = compiled(reference, blocks);
+  await placeAll(resident.stack.store);
+  const expected = await resident.run();
+  await resident.stack.store.dispose();
+  if (reference !== device) await reference.close();
+  const part = compiled(device, blocks);
+  await part.stack.store.place(-1);
+  return { ...part, expected };
+}
+
+/** What a run added to the counts; its output is compared. */
+async function counted(device: Device, part: Part, times = 1) {
+  const before = device.streamerStats();
+  for (let run = 0; run < times; run++) expect((await part.run()).equals(part.expected)).toBe(true);
+  return since(device, before);
+}
+
+function since(device: Device, before: ReturnType<Device['streamerStats']>) {
+  const after = device.streamerStats();
+  const grew = (key: 'copies' | 'reused' | 'onTheSpot' | 'ahead' | 'wasted') => after[key] - before[key];
+  return {
+    copies: grew('copies'),
+    onTheSpot: grew('onTheSpot'),
+    ahead: grew('ahead'),
+    reused: grew('reused'),
+    wasted: grew('wasted'),
+  };
+}
+
+const slotsOf = (device: Device, part: Part, slots = 2, prefetch = true) =>
+  device.setStreamer({ slots, slotBytes: part.stack.store.unitBytes(0), prefetch });
+
+const units = ({ stack }: Part, from = 0, to = stack.blocks) =>
+  Array.from({ length: to - from }, (_, i) => [stack.store, from + i] as const);
+
+/** Asked after what the device was told to do before: that has begun then. */
+const turn = (part: Part) => part.stack.store.unplace(0);
+
+function onEvery(name: string, test: (open: () => Promise<Device>) => Promise<void>): void {
+  it(`${name} (simulated)`, () => test(simulated()));
+  it.skipIf(vulkanName === null && !vulkanRequired)(`${name} (Vulkan)`, () => {
+    if (vulkanName === null) throw new Error(absentVulkan);
+    return test(() => addon.openDevice({ name: vulkanName! }));
+  });
+}
+
+describe('passes that repeat', () => {
+  onEvery('each finds its first unit in a slot', async (open) => {
+    const device = await opened(open);
+    const part = await streamed(device);
+    for (const slots of [2, 3, 4]) {
+      await device.setStreamer(null);
+      await slotsOf(device, part, slots);
+      expect(await counted(device, part)).toMatchObject({ onTheSpot: slots === 2 ? 1 : expect.any(Number) });
+      for (let round = 0; round < 4; round++) {
+        const { onTheSpot, ahead, copies, reused, wasted } = await counted(device, part);
+        expect([onTheSpot, ahead, wasted]).toEqual([0, 1, 0]);
+        expect(copies + reused).toBe(5);
+      }
+    }
+  });
+
+  onEvery('from page-locked memory that goes meanwhile', async (open) => {
+    const device = await opened(open);
+    const part = await streamed(device);
+    await slotsOf(device, part);
+    for (let round = 0; round < 4; round++) {
+      part.stack.store.pin(0);
+      expect((await part.run()).equals(part.expected)).toBe(true);
+      part.stack.store.unpin(0);
+    }
+    // At most the copy that reads that memory is made again.
+    expect(device.streamerStats().wasted).toBeLessThanOrEqual(3);
+  });
+
+  it('one slot, or none for copying ahead: nothing is copied before it is wanted', async () => {
+    const device = await opened(simulated());
+    const part = await streamed(device);
+    for (const slots of [1, 2]) {
+      await slotsOf(device, part, slots, false);
+      device.expectUnits(units(part));
+      expect(await counted(device, part, 3)).toMatchObject({ ahead: 0, wasted: 0 });
+    }
+  });
+});
+
+describe('graphs that follow one another', () => {
+  onEvery('the order is learned after one round', async (open) => {
+    const device = await opened(open);
+    const [a, b] = [await streamed(device), await streamed(device)];
+    await slotsOf(device, a);
+    // Each was taken to repeat.
+    await counted(device, a);
+    await counted(device, b);
+    await counted(device, a);
+    for (let round = 0; round < 3; round++) {
+      for (const part of [b, a]) {
+        expect(await counted(device, part)).toMatchObject({ onTheSpot: 0, ahead: 1, wasted: 0 });
+      }
+    }
+  });
+
+  it('the last of several passes is told from the others', async () => {
+    const device = await opened(simulated());
+    const [steps, after] = [await streamed(device), await streamed(device)];
+    await slotsOf(device, steps);
+    const round = async () => {
+      const first = await counted(device, steps, 4);
+      const last = await counted(device, after);
+      return { onTheSpot: first.onTheSpot + last.onTheSpot, wasted: first.wasted + last.wasted };
+    };
+    const learning = [await round(), await round(), await round()];
+    // Every wrong guess is one copy, and is made once.
+    expect(learning.reduce((sum, { wasted }) => sum + wasted, 0)).toBeLessThanOrEqual(4);
+    for (let again = 0; again < 3; again++) expect(await round()).toEqual({ onTheSpot: 0, wasted: 0 });
+    // Another number of steps is learned as well.
+    await counted(device, steps, 7);
+    await counted(device, after);
+    await counted(device, steps, 7);
+    await counted(device, after);
+    const { onTheSpot } = await counted(device, steps, 7);
+    expect(onTheSpot).toBe(0);
+  });
+
+  it('keeps the units of the next graph, where there are slots for them', async () => {
+    const device = await opened(simulated());
+    const [a, b] = [await streamed(device, 3), await streamed(device, 3)];
+    await slotsOf(device, a, 6);
+    for (let round = 0; round < 2; round++) for (const part of [a, b]) await counted(device, part);
+    for (const part of [a, b, a, b]) {
+      expect(await counted(device, part)).toMatchObject({ copies: 0, reused: 3, wasted: 0 });
+    }
+  });
+});
+
+describe('units that are told', () => {
+  onEvery('come up at once on an idle device, and within the last pass of a busy one', async (open) => {
+    const device = await opened(open);
+    const [a, b] = [await streamed(device), await streamed(device)];
+    await slotsOf(device, a);
+    device.expectUnits([...units(a), ...units(b)]);
+    await turn(a);
+    expect(device.streamerStats().copies).toBe(2);
+    expect(await counted(device, a)).toMatchObject({ onTheSpot: 0, ahead: 2 });
+    expect(await counted(device, b)).toMatchObject({ onTheSpot: 0, ahead: 2 });
+    expect(device.streamerStats()).toMatchObject({ onTheSpot: 0, wasted: 0 });
+  });
+
+  onEvery('while a component that is whole computes', async (open) => {
+    const device = await opened(open);
+    const [whole, next] = [await streamed(device), await streamed(device)];
+    await placeAll(whole.stack.store);
+    await slotsOf(device, next);
+    for (let round = 0; round < 3; round++) {
+      device.expectUnits(units(next));
+      await counted(device, whole);
+      expect(await counted(device, next)).toMatchObject({ onTheSpot: 0, wasted: 0 });
+    }
+  });
+
+  it('never in the place of what was learned to come', async () => {
+    const device = await opened(simulated());
+    const [a, other] = [await streamed(device), await streamed(device)];
+    await slotsOf(device, a);
+    await counted(device, a, 3);
+    device.expectUnits(units(other));
+    // Passes of the same component were learned to follow.
+    for (let round = 0; round < 3; round++) {
+      expect(await counted(device, a)).toMatchObject({ onTheSpot: 0, ahead: 1 });
+    }
+    // What was told had one slot, and lost it to the first of those passes; nobody tried again.
+    expect(device.streamerStats().wasted).toBe(1);
+  });
+
+  it('that misled are not copied again before they proved right', async () => {
+    const device = await opened(simulated());
+    const [a, b, c] = [await streamed(device), await streamed(device), await streamed(device)];
+    await slotsOf(device, a);
+    const round = async (told: Part, comes: Part) => {
+      const before = device.streamerStats();
+      device.expectUnits(units(told));
+      await turn(told);
+      const begun = device.streamerStats().copies - before.copies;
+      await comes.run();
+      return begun;
+    };
+    expect(await round(b, c)).toBeGreaterThan(0);
+    for (let again = 0; again < 3; again++) expect(await round(b, c)).toBe(0);
+    await round(b, b);
+    expect(await round(b, b)).toBeGreaterThan(0);
+  });
+
+  it('are taken back', async () => {
+    // A copy takes an eighth of a second.
+    const device = await opened(simulated(2 ** 16));
+    const part = await streamed(device);
+    await slotsOf(device, part);
+    device.expectUnits(units(part));
+    await turn(part);
+    expect(device.streamerStats().copies).toBe(2);
+    device.expectUnits([]);
+    await turn(part);
+    expect(device.streamerStats().wasted).toBe(2);
+    device.expectUnits([]);
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 1, ahead: 0 });
+  });
+
+  it.each([
+    ['no list', null],
+    ['no pairs', [1]],
+    ['no store', [[{}, 0]]],
+    ['no unit', [['store']]],
+  ])('refuses %s', async (_, wrong) => {
+    const device = await opened(simulated());
+    expect(await failureCode(() => device.expectUnits(wrong as unknown as []))).toBe('InvalidArgument');
+  });
+
+  it('refuses units that are not there, and closed devices', async () => {
+    const device = await opened(simulated());
+    const part = await streamed(device);
+    for (const unit of [-1, 5]) {
+      expect(await failureCode(() => device.expectUnits([[part.stack.store, unit]]))).toBe('InvalidArgument');
+    }
+    await device.close();
+    expect(await failureCode(() => device.expectUnits(units(part)))).toBe('Disposed');
+  });
+
+  it('leaves out what no slot holds, what is bound elsewhere, and what is there', async () => {
+    const device = await opened(simulated());
+    const part = await streamed(device);
+    await device.setStreamer({ slots: 2, slotBytes: part.stack.store.unitBytes(0) - 1, prefetch: true });
+    const tell = async () => {
+      device.expectUnits(units(part));
+      await turn(part);
+      return device.streamerStats().copies;
+    };
+    expect(await tell()).toBe(0);
+    await slotsOf(device, part);
+    await part.stack.store.place(0);
+    device.expectUnits([[part.stack.store, 0]]);
+    await part.stack.store.place(-1);
+    expect(device.streamerStats().copies).toBe(0);
+    const elsewhere = makeStack({ blocks: 2, width: 32, rows: 1 });
+    device.expectUnits([[elsewhere.store, 0]]);
+    await part.stack.store.place(-1);
+    elsewhere.store.bind(await opened(simulated()));
+    device.expectUnits([[elsewhere.store, 0]]);
+    await part.stack.store.place(-1);
+    expect(device.streamerStats().copies).toBe(0);
+  });
+});
+
+describe('units that were copied ahead', () => {
+  /** The first two are in slots. */
+  async function ahead(linkBytesPerSecond = 0) {
+    const device = await opened(simulated(linkBytesPerSecond));
+    const part = await streamed(device);
+    await slotsOf(device, part);
+    device.expectUnits(units(part));
+    await turn(part);
+    expect(device.streamerStats().copies).toBe(2);
+    return { device, part };
+  }
+
+  // A copy takes an eighth of a second on the slow link: it is on its way then.
+  it.each([0, 2 ** 16])('have the new values after `replace` (link %i)', async (link) => {
+    const { device, part } = await ahead(link);
+    const values = new Float32Array(32 * 32).fill(0.1);
+    await part.stack.store.replace('blocks.0.up.weight', values);
+    expect(device.streamerStats().wasted).toBe(1);
+    const streamedBytes = await part.run();
+    expect(streamedBytes.equals(part.expected)).toBe(false);
+    await placeAll(part.stack.store);
+    expect((await part.run()).equals(streamedBytes)).toBe(true);
+  });
+
+  it.each([0, 2 ** 16])('go when their unit is placed (link %i)', async (link) => {
+    const { device, part } = await ahead(link);
+    await part.stack.store.place(0);
+    expect(device.streamerStats().wasted).toBe(1);
+    expect((await part.run()).equals(part.expected)).toBe(true);
+  });
+
+  it.each([0, 2 ** 16])('go with their component (link %i)', async (link) => {
+    const { device, part } = await ahead(link);
+    await part.stack.store.unplace(-1);
+    expect(device.streamerStats().wasted).toBe(2);
+    await part.stack.store.place(-1);
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 1, ahead: 0 });
+  });
+
+  it.each([0, 2 ** 16])('go when it is disposed of (link %i)', async (link) => {
+    const { device, part } = await ahead(link);
+    const other = await streamed(device);
+    await part.stack.store.dispose();
+    expect(device.streamerStats().wasted).toBe(2);
+    expect((await other.run()).equals(other.expected)).toBe(true);
+  });
+
+  it.each([0, 2 ** 16])('go when it moves to another device (link %i)', async (link) => {
+    const { device, part } = await ahead(link);
+    const there = await opened(simulated());
+    await part.stack.store.unplace(-1);
+    part.stack.store.bind(there);
+    await part.stack.store.replace('blocks.0.up.weight', new Float32Array(32 * 32));
+    await device.setStreamer(null);
+    expect(device.streamerStats()).toMatchObject({ ahead: 0, wasted: 2 });
+    expect(device.memory().held.slots).toBe(0);
+  });
+
+  it('go with the slots, and stay when there are more or fewer of the same size', async () => {
+    const { device, part } = await ahead();
+    await slotsOf(device, part, 4);
+    await slotsOf(device, part, 2);
+    await slotsOf(device, part, 2, false);
+    await slotsOf(device, part, 3);
+    expect(device.streamerStats()).toMatchObject({ copies: 2, wasted: 0 });
+    expect(device.memory().held.slots).toBe(3 * part.stack.store.unitBytes(0));
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 0, ahead: 2 });
+    const { wasted } = device.streamerStats();
+    await device.setStreamer(null);
+    expect(device.streamerStats().wasted).toBe(wasted + 1);
+  });
+
+  it('are stopped by a pass that does not want them', async () => {
+    // A copy takes a quarter of a second.
+    const { device, part } = await ahead(2 ** 15);
+    const other = await streamed(device, 1);
+    expect(await counted(device, other)).toMatchObject({ onTheSpot: 1, ahead: 0, wasted: 2 });
+    expect((await part.run()).equals(part.expected)).toBe(true);
+  });
+
+  it('end with the device', async () => {
+    // A copy takes eight seconds.
+    const { device } = await ahead(2 ** 10);
+    await device.close();
+    expect(device.memory().held).toMatchObject({ slots: 0, weights: 0 });
+  });
+});
+
+describe('faults', () => {
+  it('at any copy ahead fail no pass, and are made good', async () => {
+    for (let failCopy = 1; failCopy <= 4; failCopy++) {
+      const device = await opened(simulated());
+      const part = await streamed(device);
+      await slotsOf(device, part);
+      // Two pieces for each unit.
+      device.setFaults({ failCopy });
+      device.expectUnits(units(part));
+      await turn(part);
+      expect(await counted(device, part)).toMatchObject({ onTheSpot: 1, ahead: 1, wasted: 1 });
+      expect(await counted(device, part)).toMatchObject({ onTheSpot: 0, ahead: 1 });
+    }
+  });
+
+  it('in the copy for the pass to come', async () => {
+    const device = await opened(simulated());
+    const part = await streamed(device);
+    await slotsOf(device, part);
+    // The pass takes ten pieces; the eleventh is the next one's.
+    device.setFaults({ failCopy: 11 });
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 1, ahead: 0, wasted: 0 });
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 1, ahead: 0, wasted: 1 });
+    expect(await counted(device, part)).toMatchObject({ onTheSpot: 0, ahead: 1 });
+  });
+
+  it.skipIf(vulkanName === null && !vulkanRequired)('of Vulkan, at any copy ahead', async () => {
+    if (vulkanName === null) throw new Error(absentVulkan);
+    for (let failCopy = 1; failCopy <= 4; failCopy++) {
+      const device = await opened(() => addon.openDevice({ name: vulkanName! }));
+      const part = await streamed(device);
+      await slotsOf(device, part);
+      device.setFaults({ failCopy });
+      device.expectUnits(units(part));
+      await turn(part);
+      device.setFaults(null);
+      expect((await part.run()).equals(part.expected)).toBe(true);
+      expect((await part.run()).equals(part.expected)).toBe(true);
+    }
+  });
+
+  it('a pass that fails leaves no copy on its way', async () => {
+    const device = await opened(simulated());
+    const [a, b] = [await streamed(device), await streamed(device)];
+    await slotsOf(device, a);
+    await counted(device, a, 2);
+    for (let failCopy = 1; failCopy <= 8; failCopy++) {
+      device.expectUnits([...units(a), ...units(b)]);
+      device.setFaults({ failCopy });
+      const outcome = await a.run().catch((error: { code: string }) => error.code);
+      device.setFaults(null);
+      if (outcome !== 'DeviceLost') expect((outcome as Buffer).equals(a.expected)).toBe(true);
+      expect((await a.run()).equals(a.expected)).toBe(true);
+      expect((await b.run()).equals(b.expected)).toBe(true);
+    }
+  });
+
+  it('cancelled: what was copied ahead stays right', async () => {
+    const device = await opened(simulated(2 ** 17));
+    const part = await streamed(device);
+    await slotsOf(device, part);
+    await counted(device, part);
+    for (let round = 0; round < 4; round++) {
+      const token = addon.createCancelToken();
+      const running = part.run(token).catch((error: { code: string }) => error.code);
+      await new Promise((resolve) => setTimeout(resolve, 20 + 50 * round));
+      token.cancel();
+      expect(await running).toBe('Cancelled');
+      expect((await part.run()).equals(part.expected)).toBe(true);
+    }
+  });
+});
