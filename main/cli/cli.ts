@@ -8,9 +8,14 @@ const abort = new AbortController();
 const messages = new Messages(languageOf(process.env, Intl.DateTimeFormat().resolvedOptions().locale));
 let endedBy: number | null = null;
 
-/** The first signal stops the work and tidies up, the second ends at once. */
+const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** The first signal stops the work and tidies up, the second ends at once; a third one is the system's to answer. */
 function stop(exit: number): void {
-  if (endedBy !== null) process.exit(endedBy);
+  if (endedBy !== null) {
+    for (const signal of Object.keys(signals)) process.removeAllListeners(signal);
+    process.exit(endedBy);
+  }
   endedBy = exit;
   if (process.stderr.isTTY) process.stderr.write(`\n${messages.get('cancelling')}\n`);
   abort.abort();
@@ -18,9 +23,7 @@ function stop(exit: number): void {
 
 // However the program ends, no half-written file stays.
 process.on('exit', removeUnfinishedFiles);
-process.on('SIGINT', () => stop(130));
-process.on('SIGTERM', () => stop(143));
-process.on('SIGHUP', () => stop(129));
+for (const [signal, exit] of Object.entries(signals)) process.on(signal, () => stop(exit));
 
 // Whoever read our output has gone: stop computing, say nothing.
 process.stdout.on('error', (error) => {

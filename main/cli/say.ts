@@ -1,14 +1,15 @@
 import { join, resolve } from 'node:path';
 import { type CallInput, type Said, type SpeakResult, StudioError, say as sayOf } from '../contract/index.ts';
-import { HostClient } from '../host/client.ts';
+import type { HostClient } from '../host/client.ts';
 import { studioFolders } from '../settings/paths.ts';
 import { isSettingKey, parseSetting, unknownSetting } from '../settings/resolve.ts';
 import { clip, oneOf, type Parsed, positiveNumber, wholeNumber } from './arguments.ts';
 import { readAudio } from './audio-input.ts';
 import { type AudioOutput, FileOutput, freeName, StdoutOutput, StreamOutput } from './audio-output.ts';
+import { withHost } from './listings.ts';
 import { CommandError } from './messages.ts';
 import { ProgressBar } from './progress.ts';
-import { print, printJson, remark, remarkLogLine, type Surroundings } from './terminal.ts';
+import { print, printJson, remark, type Surroundings } from './terminal.ts';
 import { readText } from './text-input.ts';
 
 const encodings = ['pcm16', 'pcm24', 'pcm32', 'float32'] as const;
@@ -22,13 +23,13 @@ export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
   const text = await readText(parsed, around);
   const output = await target.prepare();
   const warnings: Said[] = [];
-  const client = new HostClient({ keepAudio: false });
-  client.on('log.line', ({ level, message, said }) => {
-    if (level === 'warning') warnings.push(said ?? sayOf('note', { text: message }));
-    remarkLogLine(level, message, around, said);
-  });
   try {
-    const result = await speak(client, { ...request, text }, { output, encoding }, around);
+    const result = await withHost(around, (client) => {
+      client.on('log.line', ({ level, message, said }) => {
+        if (level === 'warning') warnings.push(said ?? sayOf('note', { text: message }));
+      });
+      return speak(client, { ...request, text }, { output, encoding }, around);
+    });
     // Some are told when they happen, and again by the result.
     const news = result.warnings.filter(({ message }) => !warnings.some((told) => told.message === message));
     for (const said of news)
@@ -37,8 +38,6 @@ export async function say(parsed: Parsed, around: Surroundings): Promise<void> {
   } catch (error) {
     await output.abort();
     throw error;
-  } finally {
-    await client.close();
   }
 }
 

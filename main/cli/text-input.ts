@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { addAbortSignal, Readable } from 'node:stream';
 import { maxTextLength } from '../contract/index.ts';
 import type { Parsed } from './arguments.ts';
 import { CommandError } from './messages.ts';
@@ -10,7 +11,10 @@ import type { Surroundings } from './terminal.ts';
 const maxBytes = maxTextLength * 3;
 
 /** The text to speak: arguments, `--file F`, or the standard input when it is a pipe or asked for by `-`. */
-export async function readText(parsed: Parsed, { stdin, messages, cwd }: Surroundings): Promise<string> {
+export async function readText(
+  parsed: Parsed,
+  { stdin, messages, cwd, signal }: Surroundings,
+): Promise<string> {
   const { positionals, strings } = parsed;
   const given = positionals.join(' ');
   if (strings.file !== undefined && positionals.length > 0)
@@ -20,7 +24,8 @@ export async function readText(parsed: Parsed, { stdin, messages, cwd }: Surroun
     given === '-' ||
     (strings.file === undefined && positionals.length === 0 && !stdin.isTTY)
   ) {
-    return decode(await collect(stdin, messages.get('standardInput')), messages.get('standardInput'));
+    const name = messages.get('standardInput');
+    return decode(await collect(endedBy(signal, stdin), name), name);
   }
   if (strings.file !== undefined) return readTextFile(strings.file, cwd);
   if (positionals.length === 0) throw new CommandError('text_empty', 'noText');
@@ -28,6 +33,12 @@ export async function readText(parsed: Parsed, { stdin, messages, cwd }: Surroun
   const broken = given.indexOf('\ufffd');
   if (broken >= 0) throw new CommandError('text_malformed', 'argumentNotText', { position: broken + 1 });
   return given;
+}
+
+/** A pipe may stay open for ever. */
+function endedBy<T extends NodeJS.ReadableStream>(signal: AbortSignal, stream: T): T {
+  if (stream instanceof Readable) addAbortSignal(signal, stream);
+  return stream;
 }
 
 async function readTextFile(path: string, folder: string): Promise<string> {

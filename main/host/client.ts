@@ -24,6 +24,8 @@ export interface HostClientOptions extends Partial<HostOptions> {
   restartDelays?: readonly number[];
   /** A host that ran this long without a crash starts from the first delay again. */
   calmSeconds?: number;
+  /** How long `close` waits for the host to finish by itself. Default: 5. */
+  closeSeconds?: number;
   /** Starts the process in which a graphics driver is tested; default: one of plain Node. */
   startDeviceProcess?: StartDeviceProcess;
 }
@@ -36,8 +38,6 @@ interface Pending {
   resolve(response: unknown): void;
   reject(error: StudioError): void;
 }
-
-const closeTimeoutMs = 5000;
 
 /**
  * The studio's client: starts the engine host in a worker thread and speaks the contract with it. When the host
@@ -60,6 +60,7 @@ export class HostClient implements StudioClient {
   readonly #hostOptions: HostOptions;
   readonly #restartDelays: readonly number[];
   readonly #calmMs: number;
+  readonly #closeMs: number;
   readonly #startDeviceProcess: StartDeviceProcess;
 
   constructor(options: HostClientOptions = {}) {
@@ -67,6 +68,7 @@ export class HostClient implements StudioClient {
     this.#workerPath = workerUrl(options.worker);
     this.#restartDelays = options.restartDelays ?? [0, 5, 15];
     this.#calmMs = (options.calmSeconds ?? 60) * 1000;
+    this.#closeMs = (options.closeSeconds ?? 5) * 1000;
     this.#startDeviceProcess = options.startDeviceProcess ?? (() => startNodeProcess());
     this.#hostOptions = {
       configFolder: options.configFolder ?? folders.config,
@@ -120,7 +122,10 @@ export class HostClient implements StudioClient {
     this.#start();
   }
 
-  /** Cancels jobs, lets devices finish, and waits for it; a host that does not answer is ended after 5 s. */
+  /**
+   * Cancels jobs, lets devices finish, and waits for it; a host that does not answer is ended after `closeSeconds`, one
+   * that has not begun at once.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -253,12 +258,13 @@ export class HostClient implements StudioClient {
 
   async #close(): Promise<void> {
     const worker = this.#worker;
+    const begun = this.#state === 'ready';
     this.#state = 'closing';
     if (this.#restart) clearTimeout(this.#restart);
     if (worker) {
       const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-      worker.postMessage({ type: 'close' } satisfies ToHost);
-      const timeout = setTimeout(() => void worker.terminate(), closeTimeoutMs);
+      if (begun) worker.postMessage({ type: 'close' } satisfies ToHost);
+      const timeout = setTimeout(() => void worker.terminate(), begun ? this.#closeMs : 0);
       await exited;
       clearTimeout(timeout);
     }

@@ -58,6 +58,29 @@ describe('the served studio', () => {
     expect(run.stderr()).toBe('');
   });
 
+  it('ends at the first Ctrl-C though an engine does not heed it, at the second at once', async () => {
+    const speaking = async () => {
+      const run = start('--no-open', '--port', '0', '--renderer', folder);
+      await expect.poll(run.stdout, { timeout: 20_000 }).toMatch(/#token=\w+\n[^\n]+\n/);
+      const [, origin, token] = /Mizuoto Studio: (http:\/\/127\.0\.0\.1:\d+)\/#token=([0-9a-f]{64})\n/.exec(
+        run.stdout(),
+      )!;
+      const answer = await fetch(`${origin}/studio/call/speak`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ engine: 'tone', voice: 'numb', text: 'One. Two.' }),
+      });
+      expect(answer.status).toBe(200);
+      return run;
+    };
+    const [patient, hurried] = await Promise.all([speaking(), speaking()]);
+    for (const { child } of [patient, hurried]) child.kill('SIGINT');
+    await expect.poll(hurried.stdout, { timeout: 20_000 }).toMatch(/Closing the studio/);
+    hurried.child.kill('SIGINT');
+    expect(await hurried.ended).toBe(130);
+    expect(await patient.ended).toBe(0);
+  }, 90_000);
+
   it('says what is wrong with its options or its page', async () => {
     const bad = start('--prot', '1');
     expect(await bad.ended).toBe(2);

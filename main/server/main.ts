@@ -41,14 +41,16 @@ async function main(): Promise<void> {
   process.stdout.write('Only this computer can open it. Press Ctrl-C to end.\n');
   if (!noOpen) openBrowser(server.url);
   let closing = false;
-  const close = async () => {
-    if (closing) process.exit(1);
+  const close = async (exit: number) => {
+    if (closing) process.exit(exit);
     closing = true;
+    process.stdout.write('Closing the studio. Ctrl-C again ends it at once.\n');
     withdraw();
-    await server.close();
-    await client.close();
+    // What is being computed does not hold up the answers, nor they what is computed.
+    await Promise.all([server.close(), client.close()]);
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void close());
+  const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  for (const [signal, exit] of Object.entries(signals)) process.on(signal, () => void close(exit));
 }
 
 interface Options {

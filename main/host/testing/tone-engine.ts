@@ -35,6 +35,7 @@ const toneVoices = {
   slow: '80 ms of waiting per sentence',
   stall: 'waits after the first sentence until it is cancelled',
   deaf: 'waits after the first sentence and hears no cancel for a second',
+  numb: 'waits after the first sentence and never hears a cancel',
   throw: 'throws a plain error after the first sentence',
   refuse: 'refuses the text before the first sentence',
   memory: 'runs out of device memory after the first sentence',
@@ -181,6 +182,7 @@ export class ToneBackend implements SpeechBackend {
   async #trouble(voice: ToneVoice, signal: AbortSignal): Promise<void> {
     if (voice === 'stall') await sleep(600_000, undefined, { signal });
     if (voice === 'deaf') await sleep(1000);
+    if (voice === 'numb') await sleep(600_000);
     if (voice === 'throw') throw new TypeError('scripted failure');
     if (voice === 'memory') {
       throw Object.assign(new Error('Needed 700 MiB on CPU, 200 MiB were free.'), {
