@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { errorCodes, StudioError, say } from '../contract/index.ts';
+import { zhErrors } from './errors.zh-CN.ts';
 import { en } from './messages.en.ts';
 import { CommandError, languageOf, Messages } from './messages.ts';
-import { zhCN, zhErrors } from './messages.zh-CN.ts';
+import { zhCN } from './messages.zh-CN.ts';
 
 const places = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
 

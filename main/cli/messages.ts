@@ -8,8 +8,9 @@ import {
   StudioError,
   sentenceOf,
 } from '../contract/index.ts';
+import { zhErrors } from './errors.zh-CN.ts';
 import { en, type MessageKey } from './messages.en.ts';
-import { zhCN, zhErrors } from './messages.zh-CN.ts';
+import { zhCN } from './messages.zh-CN.ts';
 
 export type Language = 'en' | 'zh-CN';
 export type Params = Record<string, string | number>;

@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../contract/index.ts';
 import type { MessageKey } from './messages.en.ts';
 
 export const zhCN: Record<MessageKey, string> = {
@@ -207,7 +206,7 @@ echo "Good morning." | mizuoto say --out - | aplay
   -v, --voice 声音        模型自带的声音或已保存的声音;默认:模型的第一个声音
   -l, --language 语言     auto,或 zh、Chinese 这样的标记或名称;默认由声音或模型决定
   -i, --instruct 文字     怎样朗读;设计声音时,说明是谁在说话
-  -r, --reference 文件    克隆这个 WAV 文件中的声音
+  -r, --reference 文件    克隆这个文件中的声音:WAV、FLAC、MP3、Ogg Vorbis 或 Opus
       --reference-text T  其中逐字说了什么;有了它,许多模型克隆得更好
       --set 键=值         引擎的参数,例如 temperature=0.8;可重复
       --seed N            种子相同则结果逐字节相同;默认取新种子并显示
@@ -226,7 +225,7 @@ echo "Good morning." | mizuoto say --out - | aplay
 
 列出可用的引擎:标识、语言、声音数、大小和许可证。`,
   helpVoices: `mizuoto voices [--engine 引擎]         全部声音:先是引擎自带的,后是你保存的
-mizuoto voices add 名称 文件          保存 WAV 文件中的声音,供能克隆声音的模型使用
+mizuoto voices add 名称 文件          保存文件(WAV、FLAC、MP3、Ogg Vorbis、Opus)中的声音,供能克隆的模型使用
 mizuoto voices change 名称            修改名称、逐字文本或语言
 mizuoto voices remove 名称            删除录音及由它计算出的内容
 
@@ -294,122 +293,4 @@ mizuoto settings reset 键...         恢复默认值
 
    11  “verify”发现不同或故障,或“doctor”“models check”发现故障
   141  读取我们输出的程序已关闭`,
-};
-
-/**
- * Sentences per error code, the most telling first: the first whose names an error knows is used, else the English
- * one is shown. See messages.ts.
- */
-export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
-  invalid_request: [
-    '{field} 不能是 {value}:这个引擎接受 {minimum} 到 {maximum}。',
-    '{field} 不能是 {value},可以是:{expected}。',
-    '引擎“{engine}”没有参数“{parameter}”。可用的有:{known}。',
-    '模型“{model}”还需要 {needs},请一并给出。',
-    '引擎“{engine}”不能改变 {field},请去掉该选项。',
-    '没有名为“{model}”的模型。可用的有:{known}。',
-    '请求无效({call} {field}):{reason}。',
-  ],
-  unknown_engine: '没有名为“{engine}”的引擎。可用的有:{known}。',
-  unknown_voice: [
-    '模型“{design}”没有可按名称选择的声音(如“{voice}”):请用 --instruct 描述声音。',
-    '引擎“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
-    '没有名为“{voice}”的已保存声音。可用的有:{known}。',
-  ],
-  unknown_model: '没有名为“{model}”的模型。可用的有:{known}。',
-  unknown_language: [
-    '模型“{model}”不会说“{language}”。它会说:{known}。',
-    '没有模型会说“{language}”,因此它不能作为声音的语言。可用的有:{known}。请从中选择,或不填语言。',
-  ],
-  not_supported: [
-    '模型“{model}”不能使用已保存的声音“{voice}”:它只有自己的音色({speakers}),而已保存的声音需要克隆。这些已安装的模型可以:{others}。',
-    '模型“{model}”不能使用已保存的声音“{voice}”:它只有自己的音色({speakers}),而已保存的声音需要克隆。可以安装:{installable}。',
-    '模型“{instruct}”不能使用已保存的声音“{voice}”:它只按描述(--instruct)设计声音,而已保存的声音需要克隆。这些已安装的模型可以:{others}。',
-    '模型“{instruct}”不能使用已保存的声音“{voice}”:它只按描述(--instruct)设计声音,而已保存的声音需要克隆。可以安装:{installable}。',
-    '模型“{model}”不能使用已保存的声音“{voice}”,已保存的声音需要克隆。请换一个能克隆声音的模型。',
-    '模型“{model}”做不到({ability})。这些已安装的模型可以:{others}。',
-    '模型“{model}”做不到({ability})。请换一个模型,或去掉该选项。',
-  ],
-  name_taken: [
-    '名称“{name}”已用于“{path}”。请用 --name 另取一个名称,或先移除原来的。',
-    '名称“{name}”已被使用。请另取一个名称,或先移除原来的。',
-  ],
-  unknown_setting: '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
-  invalid_setting: '{key} 不能是 {value},可以是:{expected}。',
-  contradictory_settings: '这些设置互相矛盾或与本机不符,请修改其中一项:{settings}。',
-  text_empty: '没有可朗读的文本,请至少给出一个词。',
-  text_not_speakable: [
-    '这个声音读不了这段文本(文字:{script})。请换一个声音或引擎,或改写文本。',
-    '这个声音读不了这段文本。请换一个声音或引擎,或改写文本。',
-  ],
-  text_too_long: '文本超过 {limit} 个字符,请分成几次请求。',
-  text_malformed: '文本第 {position} 个字符处有损坏的内容({kind})。请另存为 UTF-8 文本后再试。',
-  reference_unusable: [
-    '参考音频太短:只有 {seconds} 秒,至少需要 {minimum} 秒。请换一段更长的录音。',
-    '参考音频太长:有 {seconds} 秒,最多 {maximum} 秒。请截取其中一段。',
-    '参考音频没有可听的声音(最响 {level_db} dBFS)。请换一段录音。',
-    '参考音频削波严重({share}% 的采样达到满幅)。请降低音量重新录制。',
-    '参考文本不可能是这段音频说的话:{seconds} 秒里有 {characters} 个字符。请逐字写下音频中的话,或不提供参考文本。',
-    '这个文件不能用作参考音频。请换一个 WAV 文件。',
-  ],
-  file_not_found: '文件“{path}”不存在,请检查文件名。',
-  file_unreadable: '文件“{path}”无法读取,请检查权限。',
-  file_not_text: '“{path}”不是文本文件。请另存为 UTF-8 文本后再试。',
-  output_not_writable: '无法写入“{path}”。请检查权限,或换一个位置。',
-  disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
-  model_not_installed: '模型“{model}”还没有安装。请下载“{repository}”的文件,再运行:mizuoto models add 文件夹',
-  model_not_recognised: [
-    '“{path}”里有 {count} 个模型,请逐个添加:{known}。',
-    '“{path}”不是已知的模型文件夹:缺少“{file}”。',
-    '没有引擎认识“{path}”中的模型。请选择含有 config.json 和权重文件的文件夹。',
-  ],
-  checkpoint_missing: [
-    '“{gone}”不见了。请接上它所在的磁盘,或在新位置重新添加模型“{model}”。',
-    '“{path}”中缺少模型文件“{file}”(共缺少或损坏:{files})。请重新下载。',
-    '“{path}”中缺少模型文件“{file}”。请重新下载。',
-    '缺少模型文件“{file}”。请重新安装该模型。',
-    '缺少模型文件“{path}”。请重新安装该模型。',
-  ],
-  checkpoint_invalid: [
-    '“{path}”中的“{wrong_part}”不是 {index} 所说的那一部分:缺少其中 {wanted} 个张量中的 {lacks} 个({examples})。请重新下载。',
-    '“{path}”中的文件“{wrong_size}”有 {size} 字节,应为 {whole} 字节。请重新下载;如果这是你自己的模型,请另取名称添加。',
-    '“{path}”中的文件“{wrong_hash}”与公布的哈希不符。请重新下载;如果这是你自己的模型,请另取名称添加。',
-    '“{path}”中的文件“{lfs_pointer}”是 Git LFS 指针,不是文件本身。请在那里运行“git lfs pull”。',
-    '“{path}”中的文件“{web_page}”是网页,说明下载失败了。请重新下载。',
-    '“{path}”中的文件“{empty}”是空的,说明下载失败了。请重新下载。',
-    '“{path}”中的文件“{cut}”不完整:只有 {size} 字节,应有 {whole} 字节。请重新下载。',
-    '“{path}”只有 {tokens} 个词元,编号却到 {highest},其中没有 {gap}:缺少一部分。请放回该模型自己的文件。',
-    '“{path}”有 {tokens} 个词元,而 tokenizer_config.json 的附加词元从 {begin} 开始:两者不属于同一个模型。请放回该模型自己的文件。',
-    '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
-    '模型文件“{path}”已损坏或不是权重文件。请重新安装该模型。',
-  ],
-  checkpoint_mismatch: [
-    '“{path}”中的权重“{file}”与“{configuration}”的描述不符:缺少 {missing} 个张量,多出 {unexpected} 个,形状不同 {misshaped} 个,类型不能用 {unusable} 个({examples})。这些文件不属于同一个模型,或已被改动,请从同一处全部重新下载。',
-    '模型文件“{file}”与引擎不符。请重新安装该模型。',
-    '模型文件“{path}”与引擎不符。请重新安装该模型。',
-  ],
-  weights_not_finite: '模型权重“{tensor}”中含有无效数字。请重新安装该模型。',
-  device_not_found: '没有设备“{device}”。可用的有:{known}。',
-  out_of_device_memory: [
-    '{device}(共 {total_mb} MiB)在“{stage}”阶段内存不足:compute.vram_mode 为 {mode},因此 {weights_mb} MiB 权重要一次全部放入,另需工作内存 {working_mb} MiB。请将 compute.vram_mode 设为 auto:放不下的部分会流式加载,结果不变。',
-    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):compute.simulate_vram_mb 只给了 {simulated_mb} MiB,而 {weights_mb} MiB 权重中至少要放入 {least_mb} MiB,另需工作内存 {working_mb} MiB。请增大 compute.simulate_vram_mb、缩短文本,或用 compute.device=CPU。',
-    '{device} 在“{stage}”阶段内存不足(已试 {attempts} 次):共 {total_mb} MiB,其他程序占用 {others_mb} MiB;{weights_mb} MiB 权重中至少要放入 {least_mb} MiB,另需工作内存 {working_mb} MiB。请缩短文本、关闭其他程序,或用 compute.device=CPU。',
-    '设备内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序,或用 compute.vram_mode=low。',
-  ],
-  out_of_host_memory: '本机内存不足:需要 {needed} 字节,可用 {available} 字节。请关闭其他程序后再试。',
-  device_lost: [
-    '“{device}”的驱动崩溃({how})。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
-    '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
-    '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
-  ],
-  backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',
-  weight_not_placed: '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',
-  wait_timeout: '等待超过 {seconds} 秒仍未得到“{path}”。请关闭其他 Mizuoto 后再试。',
-  job_not_found: '没有任务 {job_id}:它不在这里启动,或已太久远。',
-  job_failed: '引擎“{engine}”算出的结果不是音频。请换一个设备;如仍失败,模型文件可能已损坏。',
-  cancelled: '已取消,没有保存任何内容。',
-  host_unreachable: '引擎主机没有响应。请重新启动 Mizuoto。',
-  host_crashed: '引擎主机在工作时崩溃了,请再试一次。',
-  forbidden: '不允许这样做。',
-  internal: 'Mizuoto 内部出错。加 --verbose 可看详情;再试一次也许有用。',
 };

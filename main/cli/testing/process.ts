@@ -12,7 +12,8 @@ export interface Outcome {
 
 export interface StartOptions {
   cwd: string;
-  input?: string | Buffer;
+  /** Null: the standard input stays open. */
+  input?: string | Buffer | null;
   env?: Record<string, string>;
 }
 
@@ -32,7 +33,7 @@ export function start(cli: string, args: string[], { cwd, input, env = {} }: Sta
   });
   child.stdin.on('error', () => {});
   // A terminal that nobody types into is an open pipe; without input the process sees its end at once.
-  child.stdin.end(input ?? '');
+  if (input !== null) child.stdin.end(input ?? '');
   return { child, outcome: settle(child) };
 }
 
