@@ -200,11 +200,11 @@ export class EngineBackend implements SpeechBackend {
   }
 
   whatIf(request: CallRequest<'runtime.what_if'>): CallResponse<'runtime.what_if'> {
-    return this.runtime.whatIfReport(request);
+    return this.runtime.whatIf.report(request);
   }
 
   whatIfCurve(request: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>> {
-    return this.runtime.whatIfCurves(request);
+    return this.runtime.whatIf.curves(request);
   }
 
   timeline(request: CallRequest<'runtime.timeline'>): CallResponse<'runtime.timeline'> {

@@ -391,3 +391,7 @@ export class LoadedModels {
     return (this.#options.now ?? Date.now)();
   }
 }
+
+export function unknownModel(id: string): StudioError {
+  return new StudioError('invalid_request', `No model "${id}" is loaded.`, { params: { model: id } });
+}

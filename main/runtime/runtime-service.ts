@@ -1,10 +1,8 @@
 import type { Addon, CancelToken } from '../../native/addon.ts';
-import { StudioError } from '../contract/errors.ts';
 import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
 import type { Said } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Timeline } from '../contract/timeline.ts';
-import type { WhatIfCurve, WhatIfCurveRequest, WhatIfRequest, WhatIfResponse } from '../contract/what-if.ts';
 import { Calibration } from '../memory/calibration.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import { HeldHistory } from '../memory/held-history.ts';
@@ -13,16 +11,15 @@ import type { ModelHandle } from '../memory/model-handle.ts';
 import { ModelManager } from '../memory/model-manager.ts';
 import type { PlanRecord } from '../memory/plan-log.ts';
 import { reason } from '../memory/planner/reasons.ts';
-import { type WhatIf, type WhatIfAnswer, whatIf } from '../memory/planner/what-if.ts';
-import { MiB, policyFromSettings, resolveMode, type VramPolicy } from '../memory/policy.ts';
+import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
 import { Trace, type TraceEvent, type TraceKind } from '../memory/trace.ts';
 import { DeviceService } from './device-service.ts';
-import { type Lease, LoadedModels, type ModelSource } from './loaded-models.ts';
+import { type Lease, LoadedModels, type ModelSource, unknownModel } from './loaded-models.ts';
 import { snapshotOf } from './snapshot.ts';
 import { RequestContext } from './stage-context.ts';
 import { timelineEvents } from './timeline.ts';
 import type { Replayable, StageProgress } from './types.ts';
-import { type Asked, curveOf, reportOf } from './what-if-report.ts';
+import { WhatIfQuestions } from './what-if-questions.ts';
 
 /** How often other programs' use of the devices is looked at. */
 const leasePollMs = 250;
@@ -82,6 +79,7 @@ export class RuntimeService {
   readonly manager: ModelManager;
   readonly devices: DeviceService;
   readonly models: LoadedModels;
+  readonly whatIf: WhatIfQuestions;
   readonly trace = new Trace();
   readonly #listeners = new Set<() => void>();
   readonly #held = new HeldHistory();
@@ -110,6 +108,8 @@ export class RuntimeService {
       cpu: () => this.devices.cpu(this.#settings),
       changed: () => this.#changed(),
     });
+    const { manager, devices, models } = this;
+    this.whatIf = new WhatIfQuestions({ manager, devices, models, policy: () => this.policy() });
     this.trace.on((event) => {
       if (event.text !== undefined && warned.has(event.kind)) options.warn?.(event.text, saidIn(event));
       else if (event.text !== undefined && logged.has(event.kind)) options.info?.(event.text);
@@ -234,54 +234,6 @@ export class RuntimeService {
     return this.manager.handles.filter((handle) => handle.model === model);
   }
 
-  /**
-   * What another policy would come to for a loaded model, by the planner; nothing moves. The stages are those of its last
-   * request. Null before its first, and on the processor.
-   */
-  whatIf(model: string, change: WhatIf): WhatIfAnswer | null {
-    const asked = this.#asked(model);
-    return asked === null ? null : answerOf(asked, change);
-  }
-
-  /** The same for the models on a device, as the contract reports it. */
-  whatIfReport({ device, models, limit_mb, mode, pinned }: WhatIfRequest): WhatIfResponse {
-    const book = this.#bookOf(device);
-    const change: WhatIf = {
-      ...(limit_mb === undefined
-        ? {}
-        : { limitBytes: limit_mb === null ? null : Math.round(limit_mb * MiB) }),
-      ...(mode === undefined ? {} : { mode: resolveMode(mode, book.unified) }),
-      ...(pinned === undefined ? {} : { pinned }),
-    };
-    const { known, unknown } = this.#askedOn(book, models);
-    return {
-      device,
-      total_bytes: book.device.memory().totalBytes,
-      models: known.map((asked) => reportOf(asked, answerOf(asked, change), book.lastPrediction)),
-      unknown,
-    };
-  }
-
-  /** The same at `steps` limits up to the whole device. */
-  async whatIfCurves({ device, models, mode, pinned, steps }: WhatIfCurveRequest): Promise<WhatIfCurve> {
-    const book = this.#bookOf(device);
-    const change: WhatIf = {
-      ...(mode === undefined ? {} : { mode: resolveMode(mode, book.unified) }),
-      ...(pinned === undefined ? {} : { pinned }),
-    };
-    const { known } = this.#askedOn(book, models);
-    const curves: WhatIfCurve['curves'] = [];
-    for (const asked of known) curves.push(await curveOf(asked, change, steps));
-    return { device, total_bytes: book.device.memory().totalBytes, curves };
-  }
-
-  /** How long the last stage on the model's device was predicted to take, and took; null before the first. */
-  lastPrediction(model: string): { predictedMs: number; measuredMs: number } | null {
-    const loaded = this.models.list().find(({ id }) => id === model);
-    if (loaded === undefined) throw unknownModel(model);
-    return loaded.book.lastPrediction;
-  }
-
   /** Events with a larger id than `after`, oldest first. */
   events(after = 0): TraceEvent[] {
     return this.trace.events(after);
@@ -309,40 +261,6 @@ export class RuntimeService {
     await this.devices.closeAll();
   }
 
-  /** Only models on opened devices can be asked about; nothing moves on the processor. */
-  #bookOf(device: string): DeviceBook {
-    const book = this.devices.opened.find(({ id }) => id === device);
-    if (book !== undefined) return book;
-    const known = this.devices.opened.map(({ id }) => id).join(', ');
-    throw new StudioError(
-      'device_not_found',
-      `There is no device "${device}" in use; there is ${known || 'none'}.`,
-      {
-        params: { device, known },
-      },
-    );
-  }
-
-  #askedOn(book: DeviceBook, models: readonly string[] | undefined): { known: Asked[]; unknown: string[] } {
-    const here = this.models.list().filter((model) => model.book === book);
-    const missing = models?.find((id) => !here.some((model) => model.id === id));
-    if (missing !== undefined) throw unknownModel(missing);
-    const ids = here.map(({ id }) => id).filter((id) => models === undefined || models.includes(id));
-    const known = ids.map((id) => this.#asked(id)).filter((asked) => asked !== null);
-    return { known, unknown: ids.filter((id) => !known.some(({ model }) => model === id)) };
-  }
-
-  #asked(model: string): Asked | null {
-    const loaded = this.models.list().find(({ id }) => id === model);
-    if (loaded === undefined) throw unknownModel(model);
-    const stages = this.manager.lastStages(model);
-    if (stages.length === 0) return null;
-    const { book } = loaded;
-    const { reserveBytes } = this.policy();
-    const reserveAt = (limitBytes: number | null): number => book.reserveBytes({ reserveBytes, limitBytes });
-    return { model, state: this.manager.state(book), stages, reserveAt };
-  }
-
   #watchDevices(): void {
     this.#ticks += 1;
     const changed = this.devices.opened.map((book) => this.#held.look(book, this.manager.handles));
@@ -368,18 +286,4 @@ export class RuntimeService {
 /** What an event says, for every language. */
 function saidIn({ code, params, text }: TraceEvent): Said | undefined {
   return code === undefined || params === undefined ? undefined : { code, params, message: text ?? '' };
-}
-
-/** A smaller limit keeps a smaller reserve. */
-function answerOf({ state, stages, reserveAt }: Asked, change: WhatIf): WhatIfAnswer {
-  const { limitBytes } = change;
-  return whatIf(
-    state,
-    stages,
-    limitBytes === undefined ? change : { reserveBytes: reserveAt(limitBytes), ...change },
-  );
-}
-
-export function unknownModel(id: string): StudioError {
-  return new StudioError('invalid_request', `No model "${id}" is loaded.`, { params: { model: id } });
 }

@@ -137,19 +137,19 @@ describe('what was measured', () => {
         expect(Math.min(...times!)).toBeGreaterThan(0);
       }
       expect(rig.book.copyRate).toBeGreaterThan(0);
-      expect(rig.runtime.lastPrediction('two-stage')!.predictedMs).toBeGreaterThan(0);
-      const free = rig.runtime.whatIf('two-stage', {})!;
-      const none = rig.runtime.whatIf('two-stage', { mode: 'none' })!;
+      expect(rig.runtime.whatIf.lastPrediction('two-stage')!.predictedMs).toBeGreaterThan(0);
+      const free = rig.runtime.whatIf.model('two-stage', {})!;
+      const none = rig.runtime.whatIf.model('two-stage', { mode: 'none' })!;
       expect(none.residentBytes).toBeLessThan(free.residentBytes);
       expect(none.totalMs).toBeGreaterThan(free.totalMs!);
       const device = rig.book.id;
-      const { curves, total_bytes } = await rig.runtime.whatIfCurves({ device, steps: 10 });
+      const { curves, total_bytes } = await rig.runtime.whatIf.curves({ device, steps: 10 });
       expect(curves[0]!.points).toHaveLength(10);
       expect(curves[0]!.points.at(-1)!.limit_bytes).toBe(total_bytes);
       expect(curves[0]!.smallest_bytes).toBeLessThan(total_bytes);
       // At its smallest working set it runs; below it is over budget, and says so.
       const limit = (bytes: number) =>
-        rig.runtime.whatIfReport({ device, limit_mb: bytes / 2 ** 20, models: ['two-stage'] }).models[0]!;
+        rig.runtime.whatIf.report({ device, limit_mb: bytes / 2 ** 20, models: ['two-stage'] }).models[0]!;
       expect(limit(curves[0]!.smallest_bytes!)).toMatchObject({ over_budget_bytes: 0 });
       expect(limit(curves[0]!.smallest_bytes! * 0.9).reasons.map(({ code }) => code)).toContain(
         'over_budget',
@@ -157,10 +157,10 @@ describe('what was measured', () => {
       expect(limit(total_bytes).last_prediction!.measured_seconds).toBeGreaterThan(0);
       const talker = limit(total_bytes).components.find(({ id }) => id === 'two-stage:talker')!;
       expect(talker.resident_bytes + talker.streamed_bytes).toBe(talker.size_bytes);
-      expect(() => rig.runtime.whatIfReport({ device: 'Vulkan7' })).toThrow(
+      expect(() => rig.runtime.whatIf.report({ device: 'Vulkan7' })).toThrow(
         /no device "Vulkan7".*Simulated0/,
       );
-      expect(() => rig.runtime.whatIfReport({ device, models: ['x'] })).toThrow(/No model "x"/);
+      expect(() => rig.runtime.whatIf.report({ device, models: ['x'] })).toThrow(/No model "x"/);
       // The timeline: what was placed, in one event a component, and what was held meanwhile.
       const { events, devices, at } = rig.runtime.timeline({ after: 0, since: 0 });
       expect(devices).toEqual([{ id: device, total_bytes }]);
