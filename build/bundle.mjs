@@ -77,6 +77,11 @@ export async function ensureBundles() {
         mkdirSync(join(dist, 'main'), { recursive: true });
         cpSync(assets, join(dist, 'main', 'assets'), { recursive: true });
       }
+      // Read by main/audio/compressed/mp3.ts.
+      const minimp3 = join(root, 'node_modules', 'minimp3-wasm', 'dist', 'decoder.opt.wasm');
+      cpSync(minimp3, join(dist, 'main', 'assets', 'minimp3.wasm'));
+      const notices = join(root, 'main', 'audio', 'compressed', 'NOTICE');
+      cpSync(notices, join(dist, 'main', 'assets', 'NOTICE.audio-decoders'));
     },
   );
   await once(

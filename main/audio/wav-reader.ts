@@ -117,10 +117,16 @@ export class WavReader {
   }
 }
 
-function unreadable(source: ByteSource, why: string): StudioError {
-  return new StudioError('file_unreadable', `"${source.name}" cannot be read as WAV: ${why}.`, {
-    params: { path: source.name, reason: why },
-  });
+/** @param format of a file of another kind, which can be converted */
+function unreadable(source: ByteSource, why: string, format: string | null = null): StudioError {
+  // A command ends without a full stop, so that it can be copied.
+  return new StudioError(
+    'file_unreadable',
+    `"${source.name}" cannot be read as WAV: ${why}${format === null ? '.' : ''}`,
+    {
+      params: { path: source.name, reason: why, ...(format === null ? {} : { convert: format }) },
+    },
+  );
 }
 
 /** Walk the chunks up to the audio. */
@@ -131,7 +137,8 @@ async function findAudio(
   const head = await source.read(0, 64);
   const form = ascii(head, 0);
   if (!['RIFF', 'RF64', 'BW64'].includes(form) || ascii(head, 8) !== 'WAVE') {
-    throw unreadable(source, describeForeign(head, source.size));
+    const { why, format } = describeForeign(head, source.size);
+    throw unreadable(source, why, format);
   }
   let longData: number | null = null;
   let format: Format | null = null;

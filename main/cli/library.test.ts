@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +18,8 @@ import { start } from './testing/process.ts';
 
 let bundle: Awaited<ReturnType<typeof bundleForTest>>;
 let folder: string;
+
+const recordings = join(import.meta.dirname, '..', 'audio', 'compressed', 'fixtures');
 
 beforeAll(async () => {
   bundle = await bundleForTest(['cli', 'host-worker']);
@@ -202,7 +212,33 @@ describe('mizuoto voices', () => {
     expect((await mizuoto(['voices', 'add', 'c', 'low.wav', '-q'])).stderr).toBe('');
   });
 
+  it.each(['speech.flac', 'speech.mp3', 'speech-vorbis.ogg', 'speech.opus'])(
+    'a voice is kept and cloned from %s',
+    async (name) => {
+      copyFileSync(join(recordings, name), join(folder, name));
+      const added = await mizuoto(['voices', 'add', 'Speech', name, '--json']);
+      expect(added).toMatchObject({ exit: 0, stderr: '' });
+      expect(JSON.parse(added.stdout).voice.seconds).toBeCloseTo(1.2, 1);
+      const spoken = await mizuoto(['say', 'x', '-m', 'echo:clone', '-r', name, '-o', 'x.wav']);
+      expect(spoken).toMatchObject({ exit: 0, stderr: '' });
+    },
+  );
+
   it.each<[string[], number, string, RegExp, RegExp]>([
+    [
+      ['voices', 'add', 'x', 'speech.m4a'],
+      4,
+      'file_unreadable',
+      /it is an MP4 or M4A file\. Convert it first: ffmpeg -i INPUT reference\.wav/,
+      /这是 MP4 or M4A 文件.*ffmpeg/,
+    ],
+    [
+      ['voices', 'add', 'x', 'cut.flac'],
+      4,
+      'file_unreadable',
+      /is a FLAC file, but it ends before its first block of sound/,
+      /这个 FLAC 文件已损坏/,
+    ],
     [['voices', 'add', 'x'], 2, 'invalid_request', /voices add NAME FILE/, /缺少内容/],
     [['voices', 'ad', 'x', 'anna.wav'], 2, 'invalid_request', /Did you mean "add"/, /不能“ad”/],
     [['voices', 'add', '', 'anna.wav'], 2, 'invalid_request', /name of the voice is empty/, /请求无效/],
@@ -285,6 +321,8 @@ describe('mizuoto voices', () => {
     ],
     [['say', 'x', '-m', 'echo:clone'], 2, 'invalid_request', /needs a voice to clone/, /还需要 reference/],
   ])('%j fails with %i %s', async (args, exit, code, message, zh) => {
+    copyFileSync(join(recordings, 'speech.m4a'), join(folder, 'speech.m4a'));
+    writeFileSync(join(folder, 'cut.flac'), readFileSync(join(recordings, 'speech.flac')).subarray(0, 900));
     writeFileSync(join(folder, 'text.wav'), 'not audio');
     writeFileSync(join(folder, 'short.wav'), referenceWav(0.3));
     writeFileSync(join(folder, 'silent.wav'), referenceWav(2, { level: 0 }));

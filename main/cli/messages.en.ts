@@ -212,7 +212,7 @@ echo "Good morning." | mizuoto say --out - | aplay
   -v, --voice VOICE       a speaker of the model or a saved voice; default: the model's first speaker
   -l, --language L        auto, or a tag or name such as zh or Chinese; default: as voice or model decide
   -i, --instruct WORDS    how to speak; for voice design, who speaks
-  -r, --reference FILE    clone the voice in this WAV file
+  -r, --reference FILE    clone the voice in this file: WAV, FLAC, MP3, Ogg Vorbis or Opus
       --reference-text T  what is said in it, word by word; many models clone better with it
       --set KEY=VALUE     a parameter of the engine, such as temperature=0.8; may be repeated
       --seed N            same seed, same bytes; default: a new one, which is printed
@@ -231,7 +231,7 @@ Any length of text takes the same memory. Ctrl-C stops and leaves no half-writte
 
 Lists the engines that can speak here: id, languages, number of voices, size and licence.`,
   helpVoices: `mizuoto voices [--engine ENGINE]      all voices: those of the engines, then your own
-mizuoto voices add NAME FILE          keep the voice in a WAV file, to speak with models that clone
+mizuoto voices add NAME FILE          keep the voice in a file (WAV, FLAC, MP3, Ogg Vorbis, Opus), for models that clone
 mizuoto voices change NAME            a new name, transcript or language
 mizuoto voices remove NAME            delete the recording and what was computed from it
 

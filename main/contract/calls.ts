@@ -105,7 +105,7 @@ export const calls = {
   'voices.update': { request: voiceUpdateSchema, response: z.object({ voice: savedVoiceSchema }) },
   /** Deletes the recording and whatever was computed from it. */
   'voices.remove': { request: voiceId, response: z.object({ voice: savedVoiceSchema }) },
-  /** The recording as it was given. */
+  /** The recording as it was given, or decoded where it was compressed. */
   'voices.audio': { request: voiceId, response: z.object({ wav: z.instanceof(Uint8Array) }) },
   /** Runs one request in every way that memory can be managed and compares the samples; each run is an event. */
   'verify.run': { request: verifyRequestSchema, response: verifyReportSchema },

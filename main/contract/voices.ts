@@ -7,7 +7,7 @@ export const maxAudioBytes = 64 * 1024 * 1024;
 export const maxTranscriptLength = 4000;
 export const maxVoiceNameLength = 80;
 
-/** A WAV file: bytes, or base64 where the carrier is JSON. */
+/** A WAV, FLAC, MP3, Ogg Vorbis or Opus file: bytes, or base64 where the carrier is JSON. */
 export const audioBytesSchema = z.union([
   z.instanceof(Uint8Array).refine(({ byteLength }) => byteLength <= maxAudioBytes, {
     message: `The audio file is larger than ${maxAudioBytes} bytes`,
@@ -41,7 +41,7 @@ const text = z.string().max(maxTranscriptLength).nullable();
 
 export const voiceAddSchema = z.strictObject({
   name,
-  /** Kept as it is, in the channels and at the rate that it has. */
+  /** Kept in the channels and at the rate that it has; a compressed file as the WAV that it decodes to. */
   audio: audioBytesSchema,
   language: language.default(null),
   text: text.default(null),

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { memorySource } from '../audio/byte-source.ts';
+import { toWav } from '../audio/compressed/to-wav.ts';
 import { fromDecibels, rms, toDecibels } from '../audio/level.ts';
 import { WavReader } from '../audio/wav-reader.ts';
-import { type Said, StudioError, say } from '../contract/index.ts';
+import { maxAudioBytes, type Said, StudioError, say } from '../contract/index.ts';
 import { blocksOf, mixDown } from './mix-down.ts';
 
 /** Any voice that is kept: what every engine could use. Models have narrower limits. */
@@ -26,27 +27,33 @@ export interface ReferenceAudio {
   samples: Float32Array;
   sampleRate: number;
   seconds: number;
+  /** The file itself, or what a compressed one decodes to. */
+  wav: Uint8Array;
   warnings: Said[];
 }
 
 /**
- * Reads a WAV file of any rate and channel count and checks that a voice can be cloned from it.
+ * Reads a WAV, FLAC, MP3, Ogg Vorbis or Opus file of any rate and channel count and checks that a voice can be cloned
+ * from it.
  *
- * @throws StudioError `file_unreadable` for what is no WAV file, `reference_unusable` for one that is too short, too
+ * @throws StudioError `file_unreadable` for what is no such file, `reference_unusable` for one that is too short, too
  *   long, silent, clipped or as steady as no speech is, with the numbers
  */
 export async function readReferenceAudio(
   bytes: Uint8Array,
   limits: { minimum: number; maximum: number } = keptSeconds,
 ): Promise<ReferenceAudio> {
-  const reader = await WavReader.open(memorySource(bytes, 'reference audio'));
+  // As long as a file that comes uncompressed may be.
+  const plain = await toWav(bytes, 'reference audio', { bytes: maxAudioBytes });
+  const reader = await WavReader.open(memorySource(plain.wav, 'reference audio'));
   const { frames, sampleRate } = reader.info;
   const seconds = frames / sampleRate;
   // Known from the header: hours of audio are not decoded to be refused.
   checkLength(seconds, limits);
   const { samples, warnings } = await mixDown(reader);
   checkLevel(await measure(samples, sampleRate), { sampleRate, seconds }, warnings);
-  return { samples, sampleRate, seconds, warnings };
+  warnings.unshift(...plain.warnings.map((reason) => say('reference_repaired', { reason })));
+  return { samples, sampleRate, seconds, wav: plain.wav, warnings };
 }
 
 /** Of what engines compute from: the samples, their rate and the words. */

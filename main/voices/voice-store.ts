@@ -85,7 +85,7 @@ export class VoiceStore {
     const name = checkName(wanted.name);
     const language = checkLanguage(wanted.language);
     const text = checkText(wanted.text);
-    const { seconds, sampleRate, warnings } = await readReferenceAudio(audio, keptSeconds);
+    const { seconds, sampleRate, wav, warnings } = await readReferenceAudio(audio, keptSeconds);
     return withFileLock(this.#lock, async () => {
       await this.#files.sweep();
       const voices = await this.list();
@@ -101,7 +101,7 @@ export class VoiceStore {
         created_at: Date.now(),
         warnings,
       };
-      await this.#files.create(voice, audio);
+      await this.#files.create(voice, wav);
       return voice;
     });
   }

@@ -128,6 +128,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   reference_unusable: {
     title: 'This recording cannot be used as a reference',
     why: [
+      'The {{format}} file holds more than {{seconds}} of audio, too much once it is decoded ({{limit}} MB at most).',
       'It lasts {{seconds}}; at least {{minimum}} s are needed.',
       'It lasts {{seconds}}; at most {{maximum}} s can be used.',
       'Nothing can be heard in it: its loudest sample is at {{level_db}} dBFS.',
@@ -145,6 +146,8 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   file_unreadable: {
     title: 'The file cannot be read',
     why: [
+      'It is a {{convert}} file, which is not read directly. Convert it first: ffmpeg -i INPUT reference.wav',
+      'The {{format}} file cannot be decoded: {{reason}}.',
       '“{{path}}” cannot be read: {{reason}}.',
       '“{{path}}” was refused by the system or is damaged.',
       'The system refused it, or it is damaged.',

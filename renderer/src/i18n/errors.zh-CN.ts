@@ -109,6 +109,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   reference_unusable: {
     title: '这段录音不能用作参考',
     why: [
+      '这个 {{format}} 文件有 {{seconds}}以上的音频，解码后超过 {{limit}} MB。',
       '它只有 {{seconds}}，至少需要 {{minimum}} 秒。',
       '它有 {{seconds}}，最多可用 {{maximum}} 秒。',
       '其中听不到声音：最响处为 {{level_db}} dBFS。',
@@ -125,7 +126,12 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   file_unreadable: {
     title: '无法读取文件',
-    why: ['“{{path}}”被系统拒绝访问，或者已损坏。', '系统拒绝访问，或者文件已损坏。'],
+    why: [
+      '这是 {{convert}} 文件，不能直接读取。请先转换：ffmpeg -i 原文件 reference.wav',
+      '这个 {{format}} 文件已损坏或无法解码。',
+      '“{{path}}”被系统拒绝访问，或者已损坏。',
+      '系统拒绝访问，或者文件已损坏。',
+    ],
     fix: '请检查文件的权限和格式。',
   },
   file_not_text: {
