@@ -124,7 +124,7 @@ export class EngineBackend implements SpeechBackend {
     );
     const begin = async (): Promise<VerifyRun[]> => {
       // The models of a verification are its own: what nobody uses makes room for them.
-      await this.runtime.releaseAfterOom();
+      await this.runtime.models.unloadIdle();
       const signal = this.#closing.signal;
       const startProcess = this.#startProcess;
       const elsewhere = startProcess === undefined ? {} : { startProcess };

@@ -274,10 +274,12 @@ export class LoadedModels {
     return this.#remove(entry);
   }
 
-  /** All that nobody uses; pinned ones too, because a job has failed for lack of memory. */
-  async unloadIdle(): Promise<number> {
+  /** All that nobody uses, pinned ones too. `deviceMemory`: only what may hold memory of a device other than the processor. */
+  async unloadIdle({ deviceMemory = false } = {}): Promise<number> {
     let freed = 0;
-    for (const entry of this.#idle()) freed += await this.#remove(entry);
+    for (const entry of this.#idle()) {
+      if (!(deviceMemory && entry.book.device.isHost)) freed += await this.#remove(entry);
+    }
     return freed;
   }
 

@@ -215,6 +215,14 @@ describe('loaded models', () => {
     await runtime.close();
   });
 
+  it('what lies on the processor is no help to a device without memory, and stays', async () => {
+    const { runtime } = await runtimeWith({ 'compute.device': 'CPU' });
+    await use(runtime, model('a'));
+    expect(await runtime.releaseAfterOom()).toBe(0);
+    expect(runtime.models.list().map(({ id }) => id)).toEqual(['a']);
+    await runtime.close();
+  });
+
   it('idle models are unloaded after their time, pinned ones are not', async () => {
     const { runtime } = await runtimeWith({ 'compute.unload_after_minutes': 10 });
     await use(runtime, model('a'));

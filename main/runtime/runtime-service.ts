@@ -203,7 +203,7 @@ export class RuntimeService {
 
   /** A request failed for lack of memory: models that nobody uses are unloaded, on every device. */
   releaseAfterOom(): Promise<number> {
-    return this.models.unloadIdle();
+    return this.models.unloadIdle({ deviceMemory: true });
   }
 
   /** Everything of a snapshot that is not the host's own. */
