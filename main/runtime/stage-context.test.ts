@@ -78,6 +78,13 @@ describe('a request of two stages gives the same samples', () => {
       expect(partial.decoder!.loaded_mb).toBeGreaterThan(0);
       expect(partial.decoder!.loaded_mb).toBeLessThan(partial.decoder!.size_mb);
       expect(peak_mb).toBeLessThanOrEqual(mb);
+      // The talker gave up units for the decoder; its next stage takes them back, and the samples stay.
+      const gaveUp = rig.runtime.events().filter(({ kind }) => kind === 'give_up');
+      expect(gaveUp.map(({ subject }) => subject)).toContain('two-stage:talker');
+      const before = rig.runtime.events().at(-1)!.id;
+      expect((await rig.speak()).sha256).toBe(plain.sha256);
+      const returned = rig.runtime.events(before).filter(({ kind }) => kind === 'place');
+      expect(returned.map(({ subject }) => subject)).toContain('two-stage:talker');
     });
   });
 
