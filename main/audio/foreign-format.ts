@@ -12,7 +12,7 @@ const signatures: [number, string, string][] = [
   [0, '.snd', 'a Sun/NeXT audio file'],
   [0, 'PK\x03\x04', 'a ZIP archive'],
   [0, 'version https://git-lfs', 'a Git LFS pointer, not the audio itself'],
-  [0, 'RIFF', 'a RIFF container without WAVE audio'],
+  [0, 'RIFF', 'a RIFF container with no WAVE audio'],
 ];
 
 export interface Foreign {

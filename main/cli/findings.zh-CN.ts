@@ -28,6 +28,16 @@ export const zhFindings: Record<FindingId, { message: string; fix: string | null
     message: '已设置 compute.simulate_vram_mb:由处理器模拟一块 {size_mb} MiB 的显卡。',
     fix: '改回真实设备:mizuoto settings reset compute.simulate_vram_mb。',
   },
+  models_ok: { message: '已安装的模型从文件头和大小看都完整:{count} 个。', fix: null },
+  model_damaged: {
+    message: '{model} 不能使用:{reason}',
+    fix: '请修复 {model}:重新下载它的文件,再用“mizuoto models check {model}”检查;或用“mizuoto models remove {model}”移除。',
+  },
+  voices_ok: { message: '已保存的声音都可以读取:{count} 个。', fix: null },
+  voice_damaged: {
+    message: '{path} 中保存的声音不能使用:{file} {why}。',
+    fix: '请把 {file} 放回 {path},或删除该文件夹后重新添加这个声音。',
+  },
   folder_ok: { message: '{path} 可以写入。', fix: null },
   folder_unwritable: {
     message: '{path} 无法写入({reason}):设置或测量结果在结束后会丢失。',
@@ -104,9 +114,20 @@ const zhSteps: Record<string, string> = {
 /** The host's English words of a step in Chinese; unknown ones as they are. */
 export const zhStep = (step: string): string => zhSteps[step] ?? step;
 
-/** Why a device is used or not: the runtime's English reasons. */
-export const zhWhy: Record<string, string> = Object.fromEntries(
-  (Object.keys(sentencesEn) as SaidCode[])
-    .filter((code) => code.startsWith('device_'))
-    .map((code) => [sentencesEn[code], sentencesZh[code]]),
-);
+/** English reasons in Chinese: why a device is used or not, what is wrong with a file. */
+export const zhWhy: Record<string, string> = {
+  ...Object.fromEntries(
+    (Object.keys(sentencesEn) as SaidCode[])
+      .filter((code) => code.startsWith('device_'))
+      .map((code) => [sentencesEn[code], sentencesZh[code]]),
+  ),
+  // Of the files of a saved voice.
+  'is missing': '缺失',
+  'is not JSON': '不是 JSON',
+  'is too large': '太大',
+  'is no file': '不是文件',
+  'is damaged': '已损坏',
+  'cannot be read': '无法读取',
+  'lacks a part of the record': '缺少部分内容',
+  'is not the recording that was saved': '不是保存时的那段录音',
+};

@@ -246,6 +246,7 @@ export class Host {
           configFolder: this.options.configFolder,
           cacheFolder: this.options.cacheFolder,
           open: async () => (await this.#open()).backend,
+          library: () => this.#library.findings(),
           // Where they are loaded already there is nothing to fear.
           ...(this.#parts || !this.probeDrivers ? {} : { probeDrivers: this.probeDrivers }),
         }),

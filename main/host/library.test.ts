@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ModelEntry, SavedVoice, SpeakResult } from '../contract/index.ts';
+import { doctorReportSchema, type ModelEntry, type SavedVoice, type SpeakResult } from '../contract/index.ts';
 import { echoFolder } from './testing/echo-folder.ts';
 import { openTestHost } from './testing/fixture.ts';
 import { referenceWav } from './testing/reference-wav.ts';
@@ -162,4 +162,30 @@ describe('voices', () => {
       code: 'unknown_voice',
     });
   });
+});
+
+it('the doctor tells which models and voices are damaged, and that the others are not', async () => {
+  const folders = ['whole', 'cut', 'swapped'].map((name) => echoFolder(test.folder, name));
+  for (const [n, path] of folders.entries()) await test.call('models.add', { path, name: `Model ${n}` });
+  writeFileSync(join(folders[1]!, 'model.safetensors'), '<!DOCTYPE html><html>');
+  rmSync(folders[2]!, { recursive: true });
+  for (const name of ['Anna', 'Bert', 'Cora', 'Dora']) await addVoice(name);
+  const voices = join(test.folder, 'voices');
+  writeFileSync(join(voices, 'bert', 'voice.json'), '{');
+  rmSync(join(voices, 'cora', 'reference.wav'));
+  writeFileSync(join(voices, 'dora', 'reference.wav'), referenceWav(1));
+  const report = doctorReportSchema.parse(await test.call('doctor.run', {}));
+  expect(report.ok).toBe(false);
+  const of = (...ids: string[]) => report.findings.filter(({ id }) => ids.includes(id));
+  expect(of('models_ok', 'voices_ok').map(({ params }) => params)).toEqual([{ count: 1 }, { count: 1 }]);
+  expect(of('model_damaged').map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^echo:model-1 cannot be used: .*model\.safetensors.* is a web page/),
+    expect.stringMatching(/^echo:model-2 cannot be used: The folder of "echo:model-2" is gone/),
+  ]);
+  expect(of('voice_damaged').map(({ params }) => [params.file, params.why])).toEqual([
+    ['voice.json', 'is not JSON'],
+    ['reference.wav', 'is missing'],
+    ['reference.wav', 'is not the recording that was saved'],
+  ]);
+  expect(report.fixes.join()).toContain('mizuoto models check echo:model-1');
 });

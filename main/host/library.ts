@@ -5,6 +5,7 @@ import type { ModelEngine } from '../models/recognise.ts';
 import { PromptStore } from '../voices/prompt-store.ts';
 import { VoiceStore } from '../voices/voice-store.ts';
 import type { SpeechBackend } from './backend.ts';
+import { type LibraryFinding, libraryFindings } from './doctor/library-findings.ts';
 import type { Handlers } from './handlers.ts';
 import type { Emit } from './job-queue.ts';
 import { checkedReference } from './references.ts';
@@ -71,6 +72,11 @@ export class Library {
         .map(({ id, engine, problems }) => ({ id, engine, error: damage(id, problems) })),
       references: this.#references(),
     };
+  }
+
+  /** What the doctor says of it. */
+  async findings(): Promise<LibraryFinding[]> {
+    return libraryFindings(await this.#models.problems(), await this.#voices.inspect());
   }
 
   #references(): References {

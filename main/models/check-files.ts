@@ -50,6 +50,17 @@ export async function checkFiles(
   return checked;
 }
 
+/** Files whose sizes are known to be others. Reads nothing. */
+export async function wrongSizes(path: string, expected: readonly CatalogFile[]): Promise<StudioError[]> {
+  const folder = new ModelFolder(path);
+  const found: StudioError[] = [];
+  for (const file of expected) {
+    const problem = wrongSize(path, file, await folder.size(file.path));
+    if (problem !== null) found.push(problem);
+  }
+  return found;
+}
+
 async function compared(
   folder: string,
   file: string,

@@ -9,7 +9,7 @@ import {
 import { nearest } from '../settings/nearest.ts';
 import { slugOf } from '../settings/slug.ts';
 import { type ModelCache, modelCaches, searchCaches } from './caches.ts';
-import { checkFiles } from './check-files.ts';
+import { checkFiles, wrongSizes } from './check-files.ts';
 import { catalogModel, type FoundModel, modelEntries } from './entries.ts';
 import { trueFolder } from './locate.ts';
 import { ModelFolder } from './model-folder.ts';
@@ -148,6 +148,21 @@ export class ModelLibrary {
     const beside = entry.problems.filter(({ params }) => !names.has(String(params.file ?? '')));
     const ok = beside.length === 0 && checked.every(({ error }) => error === null);
     return { model: id, folder: entry.folder, ok, files: checked, problems: beside };
+  }
+
+  /** What is wrong with the installed models, as far as headers and sizes tell; those that are whole have none. */
+  async problems(): Promise<{ model: string; problems: ModelEntry['problems'] }[]> {
+    await this.refresh();
+    const found: { model: string; problems: ModelEntry['problems'] }[] = [];
+    for (const model of this.#found) {
+      const { stored, variant, problems } = model;
+      const engine = this.#engines.find(({ id }) => id === stored.engine);
+      const published = problems.length === 0 && stored.name === null;
+      const files = published ? (catalogModel(engine, stored, variant)?.files ?? []) : [];
+      const sizes = await wrongSizes(stored.folder, files);
+      found.push({ model: stored.id, problems: [...problems, ...sizes.map((error) => error.toBody())] });
+    }
+    return found;
   }
 
   /** @throws StudioError `unknown_model` */

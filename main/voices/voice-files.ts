@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomic } from '../audio/atomic-file.ts';
+import { fileSource } from '../audio/byte-source.ts';
+import { WavReader } from '../audio/wav-reader.ts';
 import { type SavedVoice, StudioError, saidSchema } from '../contract/index.ts';
 
 const maxRecordBytes = 256 * 1024;
@@ -19,24 +21,43 @@ const recordSchema = z.object({
   warnings: z.array(saidSchema).catch([]).default([]),
 });
 
+export interface DamagedVoice {
+  /** Its folder. */
+  path: string;
+  file: string;
+  /** Fits after the file's name. */
+  why: string;
+}
+
 /** One folder per voice: `voice.json` and `reference.wav`. A folder without both is no voice. */
 export class VoiceFiles {
   constructor(readonly folder: string) {}
 
   /** Also tells which folders hold something that is no voice, and why. */
-  async readAll(): Promise<{ voices: SavedVoice[]; unreadable: { path: string; why: string }[] }> {
+  async readAll(): Promise<{ voices: SavedVoice[]; unreadable: DamagedVoice[] }> {
     const voices: SavedVoice[] = [];
-    const unreadable: { path: string; why: string }[] = [];
+    const unreadable: DamagedVoice[] = [];
     for (const name of await this.#names()) {
       const path = join(this.folder, name);
       try {
         voices.push(await this.#read(name));
       } catch (error) {
-        if (await isFolder(path)) unreadable.push({ path, why: whyOf(error) });
+        if (await isFolder(path)) unreadable.push({ path, ...wrongFile(error) });
       }
     }
     voices.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
     return { voices, unreadable };
+  }
+
+  /** Which voices are as they were saved, their recordings included, and what is wrong with the others. */
+  async inspect(): Promise<{ sound: number; damaged: DamagedVoice[] }> {
+    const { voices, unreadable } = await this.readAll();
+    const damaged = [...unreadable];
+    for (const { id, seconds } of voices) {
+      const why = await recordingProblem(this.audioPath(id), seconds);
+      if (why !== null) damaged.push({ path: join(this.folder, id), file: 'reference.wav', why });
+    }
+    return { sound: voices.length + unreadable.length - damaged.length, damaged };
   }
 
   /** Lower-case names of everything that is there. */
@@ -118,6 +139,19 @@ export class VoiceFiles {
   }
 }
 
+async function recordingProblem(path: string, seconds: number): Promise<string | null> {
+  try {
+    const reader = await WavReader.open(await fileSource(path));
+    await reader.close();
+    const { info } = reader;
+    // What was saved was rounded to milliseconds.
+    if (Math.abs(info.seconds - seconds) < 0.002) return null;
+    return 'is not the recording that was saved';
+  } catch {
+    return 'is damaged';
+  }
+}
+
 function record(voice: SavedVoice): Buffer {
   return Buffer.from(`${JSON.stringify({ version: 1, ...voice }, null, 2)}\n`);
 }
@@ -126,12 +160,16 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() ?? false;
 }
 
-function whyOf(error: unknown): string {
-  if (error instanceof z.ZodError)
-    return `voice.json lacks ${error.issues[0]?.path.join('.') || 'its shape'}`;
-  if (error instanceof SyntaxError) return 'voice.json is not JSON';
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' ? 'voice.json or reference.wav is missing' : (code ?? message);
+function wrongFile(error: unknown): Pick<DamagedVoice, 'file' | 'why'> {
+  if (error instanceof z.ZodError) {
+    return { file: 'voice.json', why: 'lacks a part of the record' };
+  }
+  if (error instanceof SyntaxError) return { file: 'voice.json', why: 'is not JSON' };
+  if (error instanceof RangeError) return { file: 'voice.json', why: 'is too large' };
+  if (error instanceof TypeError) return { file: 'reference.wav', why: 'is no file' };
+  const { code, path = 'voice.json' } = error as NodeJS.ErrnoException;
+  const why = code === 'ENOENT' ? 'is missing' : 'cannot be read';
+  return { file: basename(path), why };
 }
 
 function writeError(path: string, error: unknown): StudioError {

@@ -34,6 +34,11 @@ export class VoiceStore {
     this.#warn = warn;
   }
 
+  /** Reads the beginning of every recording. */
+  inspect(): ReturnType<VoiceFiles['inspect']> {
+    return this.#files.inspect();
+  }
+
   /** In order of their making. */
   list(): Promise<SavedVoice[]> {
     const listed = this.#refreshing.catch(() => {}).then(() => this.#refresh());
@@ -144,8 +149,8 @@ export class VoiceStore {
       const { voices, unreadable } = await this.#files.readAll();
       this.#voices = voices;
       this.#stamp = stamp;
-      for (const { path, why } of unreadable) {
-        const message = `${path} is no voice (${why}); it is left out and left alone.`;
+      for (const { path, file, why } of unreadable) {
+        const message = `${path} is no voice (${file} ${why}); it is left out and left alone.`;
         if (!this.#warned.has(message)) this.#warn(message);
         this.#warned.add(message);
       }

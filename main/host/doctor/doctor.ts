@@ -17,6 +17,7 @@ import type { SpeechBackend } from '../backend.ts';
 import { toErrorBody } from '../failures.ts';
 import type { DeviceStep } from '../isolated/device-task.ts';
 import { stepWords } from '../isolated/step-words.ts';
+import type { LibraryFinding } from './library-findings.ts';
 import { findingSentences } from './sentences.ts';
 
 export interface DoctorSources {
@@ -25,6 +26,8 @@ export interface DoctorSources {
   cacheFolder: string;
   /** Fails where the native core does. */
   open: () => Promise<SpeechBackend>;
+  /** Of installed models and saved voices; absent where none are kept. */
+  library?: () => Promise<LibraryFinding[]>;
   /** Loads the graphics drivers in a process of its own; rejects where that crashes or hangs. */
   probeDrivers?: () => Promise<void>;
 }
@@ -40,6 +43,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
   const findings = [
     ...settingsFindings(settings, sources.settings.problems),
     ...(await Promise.all([sources.configFolder, sources.cacheFolder].map(folderFinding))),
+    ...((await sources.library?.()) ?? []).map((found) => finding(...found)),
   ];
   const versions = {
     mizuoto: packageJson.version,

@@ -30,6 +30,19 @@ export const findingSentences: Record<FindingId, { message: string; fix: string 
     message: 'compute.simulate_vram_mb is set: the processor plays a graphics device of {size_mb} MiB.',
     fix: 'Compute on a real device again: mizuoto settings reset compute.simulate_vram_mb.',
   },
+  models_ok: {
+    message: 'Installed models are whole, as far as their headers and sizes tell: {count}.',
+    fix: null,
+  },
+  model_damaged: {
+    message: '{model} cannot be used: {reason}',
+    fix: 'Repair {model}: download its files again, then look with "mizuoto models check {model}"; or forget it with "mizuoto models remove {model}".',
+  },
+  voices_ok: { message: 'Saved voices can be read: {count}.', fix: null },
+  voice_damaged: {
+    message: 'The saved voice in {path} cannot be used: {file} {why}.',
+    fix: 'Put back {file} in {path}, or delete that folder and add the voice again.',
+  },
   folder_ok: { message: '{path} can be written.', fix: null },
   folder_unwritable: {
     message: '{path} cannot be written ({reason}): settings or measurements are lost at the end.',
