@@ -7,7 +7,7 @@ import { causalMask } from '../../nn/masks.ts';
 import type { SamplingOptions } from '../../nn/sampling.ts';
 import type { Tensor } from '../../nn/tensor.ts';
 import type { CodePredictor } from './code-predictor.ts';
-import type { Talker } from './talker.ts';
+import { type CacheDType, cacheDType, type Talker } from './talker.ts';
 
 export interface PassesOptions {
   talker: Talker;
@@ -15,6 +15,8 @@ export interface PassesOptions {
   /** Scratch memory to share. */
   arena?: Arena;
   kvCache?: KVCacheKind;
+  /** Type of the talker's cache. Default: what `cacheDType` says. */
+  cacheDType?: CacheDType;
   /** Positions for which the talker's cache has room at once. */
   capacity?: number;
 }
@@ -67,6 +69,7 @@ export class GenerationPasses {
       layers: config.num_hidden_layers,
       kvHeads: config.num_key_value_heads,
       headDim: config.head_dim,
+      dtype: options.cacheDType ?? cacheDType(options.talker, device),
       kind: options.kvCache,
       capacity: options.capacity,
     });

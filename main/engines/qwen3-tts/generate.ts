@@ -1,4 +1,5 @@
 import type { Addon, Arena, CancelToken, Device } from '../../../native/addon.ts';
+import { StudioError } from '../../contract/errors.ts';
 import { drawsOn, drawTokenOnHost } from '../../nn/draw.ts';
 import type { KVCacheKind } from '../../nn/kv-cache.ts';
 import { fuseWhereSupported } from '../../nn/layers/attention.ts';
@@ -7,7 +8,7 @@ import { checkSampling, processLogits, type SamplingOptions, sample } from '../.
 import type { CodePredictor } from './code-predictor.ts';
 import { type FrameDraw, GenerationPasses, type PredictorSampling } from './generate-passes.ts';
 import type { EmbeddedPrompt } from './generate-prompt.ts';
-import type { Talker } from './talker.ts';
+import { type CacheDType, cacheDType, type Talker } from './talker.ts';
 
 /** Codec ids that generation needs to know. */
 export interface CodecIds {
@@ -43,6 +44,8 @@ export interface FrameGeneratorParts {
   /** Scratch memory to share; default: its own. */
   arena?: Arena;
   kvCache?: KVCacheKind;
+  /** Type of the talker's keys and values. Default: what `cacheDType` says. */
+  cacheDType?: CacheDType;
 }
 
 /** Longest stretch of a prompt in one pass: bounds the working memory. */
@@ -58,6 +61,7 @@ export class FrameGenerator {
   readonly #parts: FrameGeneratorParts;
   /** Ids that are no code, without the end. */
   readonly #special: number[];
+  #cacheDType: CacheDType;
 
   constructor(addon: Addon, device: Device, parts: FrameGeneratorParts) {
     this.#addon = addon;
@@ -67,37 +71,53 @@ export class FrameGenerator {
     const { vocab_size: all, code_predictor_config: own } = parts.talker.config;
     const special = Array.from({ length: all - own.vocab_size }, (_, index) => own.vocab_size + index);
     this.#special = special.filter((id) => id !== parts.ids.codec_eos_token_id);
+    this.#cacheDType = parts.cacheDType ?? cacheDType(parts.talker, device);
   }
 
   /**
    * Yields one frame at a time, `[num_code_groups]`, as soon as it is drawn.
    *
-   * @throws RangeError for settings out of range; NativeError `Cancelled`, `OutOfDeviceMemory`
+   * @throws RangeError for settings out of range; StudioError `internal` for scores that are no numbers; NativeError
+   *   `Cancelled`, `OutOfDeviceMemory`
    */
   async *frames(prompt: EmbeddedPrompt, options: GenerateOptions): AsyncGenerator<Int32Array, GenerationEnd> {
     checkSampling(options.sampling);
     checkSampling(options.predictor);
-    const passes = await GenerationPasses.create(this.#addon, this.#device, {
-      ...this.#parts,
-      capacity: prompt.positions + 1,
-    });
+    let passes = await this.#passes(prompt);
     try {
-      return yield* this.#draw(passes, prompt, options);
+      let logits = await this.#prefill(passes, prompt, options.signal);
+      if (this.#cacheDType === 'f16' && !logits.every(Number.isFinite)) {
+        // Keys or values beyond 65504. What makes them so large is there from the first positions on, and in every text.
+        this.#cacheDType = 'f32';
+        await passes.dispose();
+        passes = await this.#passes(prompt);
+        logits = await this.#prefill(passes, prompt, options.signal);
+      }
+      return yield* this.#draw(passes, prompt, logits, options);
     } finally {
       await passes.dispose();
     }
   }
 
+  #passes(prompt: EmbeddedPrompt): Promise<GenerationPasses> {
+    return GenerationPasses.create(this.#addon, this.#device, {
+      ...this.#parts,
+      cacheDType: this.#cacheDType,
+      capacity: prompt.positions + 1,
+    });
+  }
+
   async *#draw(
     passes: GenerationPasses,
     prompt: EmbeddedPrompt,
+    prompted: Float32Array,
     options: GenerateOptions,
   ): AsyncGenerator<Int32Array, GenerationEnd> {
     const { signal, maxFrames } = options;
     const graphs = this.#drawsInGraph(options.predictor) ? (options.graphs ?? 'two') : 'many';
     const noise = new FrameNoise(options, this.#parts.predictor);
     const history: number[] = [];
-    let logits = await this.#prefill(passes, prompt, signal);
+    let logits = prompted;
     for (let frame = 0; frame < maxFrames; frame += 1) {
       const first = this.#firstCode(logits, history, options);
       if (first === this.#parts.ids.codec_eos_token_id) return 'end';
@@ -142,6 +162,7 @@ export class FrameGenerator {
   }
 
   #firstCode(logits: Float32Array, history: readonly number[], options: GenerateOptions): number {
+    if (!logits.every(Number.isFinite)) throw notNumbers(history.length, this.#cacheDType);
     const early = history.length < (options.minFrames ?? 2);
     const barred = early ? [...this.#special, this.#parts.ids.codec_eos_token_id] : this.#special;
     const suppress_tokens = [...(options.sampling.suppress_tokens ?? []), ...barred];
@@ -175,6 +196,16 @@ class FrameNoise {
   advance(): void {
     if (this.#values !== null) this.#random.fillGumbel(this.#values);
   }
+}
+
+function notNumbers(frame: number, dtype: CacheDType): StudioError {
+  const range = dtype === 'f16' ? 'float16, in which this device keeps keys and values' : 'float32';
+  return new StudioError(
+    'internal',
+    `The talker's scores for frame ${frame} are no numbers: something left the range of ${range}. ` +
+      'Speak it on the processor, or with another seed.',
+    { params: { frame } },
+  );
 }
 
 /** The text that is added to a frame. */

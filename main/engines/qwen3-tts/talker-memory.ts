@@ -3,7 +3,7 @@ import { GraphBuilder } from '../../nn/graph.ts';
 import type { KVCacheKind, KVCacheOptions } from '../../nn/kv-cache.ts';
 import { PlannedCache, peakBytes } from '../../nn/kv-plan.ts';
 import type { CodePredictor } from './code-predictor.ts';
-import type { Talker } from './talker.ts';
+import { cacheDType, type Talker } from './talker.ts';
 
 /** Longest stretch of a prompt in one pass, as `FrameGenerator` takes it. */
 const longestPass = 256;
@@ -65,7 +65,8 @@ export class TalkerMemory {
 
   /** Keys and values of one position of one of the talker's layers. */
   get #positionBytes(): number {
-    return 2 * this.#talkerShape.kvHeads * this.#talkerShape.headDim * 4;
+    const { kvHeads, headDim, dtype } = this.#talkerShape;
+    return 2 * kvHeads * headDim * (dtype === 'f16' ? 2 : 4);
   }
 
   get #predictorBytes(): number {
@@ -118,7 +119,7 @@ export class TalkerMemory {
       num_key_value_heads: kvHeads,
       head_dim: headDim,
     } = this.#talker.config;
-    return { layers, kvHeads, headDim };
+    return { layers, kvHeads, headDim, dtype: cacheDType(this.#talker, this.#device) };
   }
 
   get #predictorShape(): KVCacheOptions {

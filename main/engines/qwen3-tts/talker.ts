@@ -1,3 +1,4 @@
+import type { Device } from '../../../native/addon.ts';
 import { Qwen3Decoder, type Qwen3Inputs } from '../../nn/blocks/qwen3.ts';
 import * as F from '../../nn/functional.ts';
 import type { GraphBuilder } from '../../nn/graph.ts';
@@ -61,6 +62,20 @@ export interface TalkerStep {
   hidden: Tensor;
   /** Scores of the next frame's first code: `[1, vocab_size]`. */
   logits: Tensor;
+}
+
+export type CacheDType = 'f32' | 'f16';
+
+/**
+ * Type of the talker's keys and values. Graphics processors keep those of half-precision weights in float16: half the
+ * memory, and what their kernels read (upstream keeps them in the weights' own type, llama.cpp in float16 too). The
+ * processor keeps float32: measured with this talker, float16 took 2 % longer over 256 positions and 12 % over 2,048,
+ * and scores were off by 7e-3 instead of less than 1e-4, because values are summed up in float16 there.
+ */
+export function cacheDType({ model }: Talker, device: Pick<Device, 'kind' | 'simulated'>): CacheDType {
+  const { dtype } = model.layers.at(0).self_attn.k_proj.weight;
+  const half = dtype === 'f16' || dtype === 'bf16';
+  return half && device.kind !== 'cpu' && !device.simulated ? 'f16' : 'f32';
 }
 
 /**
