@@ -203,7 +203,7 @@ describe('units that are told', () => {
     await turn(a);
     expect(device.streamerStats().copies).toBe(2);
     expect(await counted(device, a)).toMatchObject({ onTheSpot: 0, ahead: 2 });
-    expect(await counted(device, b)).toMatchObject({ onTheSpot: 0, ahead: 2 });
+    expect(await counted(device, b)).toMatchObject({ onTheSpot: 0, ahead: 1 });
     expect(device.streamerStats()).toMatchObject({ onTheSpot: 0, wasted: 0 });
   });
 

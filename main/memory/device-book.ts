@@ -1,7 +1,7 @@
 import type { Arena, Device, StreamerOptions } from '../../native/addon.ts';
 import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
-import { joinSlots } from './planner/slots.ts';
+import { joinSlots, slotBytesOf } from './planner/slots.ts';
 import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
 import { MiB, reserveInForce, type VramPolicy } from './policy.ts';
 
@@ -136,14 +136,15 @@ export class DeviceBook {
     const working = held.compute + held.io + held.state;
     const heldBytes = working + held.weights + held.slots;
     const promised = [...this.active].reduce((bytes, stage) => bytes + stage.workingBytes, 0);
-    const streaming = [...this.active].some((stage) => stage.slots !== null);
+    const inUse = this.slotsInUse();
     return {
       id: this.id,
       totalBytes: memory.totalBytes,
       driverFreeBytes: Math.min(memory.freeBytes, memory.totalBytes - heldBytes - this.foreignPeakBytes),
       heldBytes,
       scratchBytes: this.active.size === 0 ? this.arenaBytes + this.cachedBytes : 0,
-      idleSlotBytes: streaming ? 0 : held.slots,
+      idleSlotBytes: Math.max(0, held.slots - slotBytesOf(inUse)),
+      idleSlots: inUse === null ? this.#slots : null,
       promisedBytes: Math.max(0, promised - (this.active.size === 0 ? 0 : working)),
       copyRate: this.copyRate,
     };
@@ -155,6 +156,21 @@ export class DeviceBook {
     for (const stage of this.active) slots = joinSlots(slots, stage.slots);
     return slots;
   }
+
+  /** Slots that are there. */
+  get #slots(): Slots | null {
+    const now = this.#streamer;
+    return now && { count: now.slots, bytes: now.slotBytes, prefetch: now.prefetch };
+  }
+
+  /** Say which units stream next, in this order: the device copies the first ones ahead. */
+  expect(units: readonly (readonly [ModelHandle, number])[]): void {
+    if (units.length === 0 && !this.#expects) return;
+    this.#expects = units.length > 0;
+    this.device.expectUnits(units.map(([{ store }, unit]) => [store, unit]));
+  }
+
+  #expects = false;
 
   /** Make the slots that `wanted` and all running stages need. What is there is kept while it serves. */
   async ensureSlots(wanted: Slots): Promise<boolean> {
@@ -173,14 +189,21 @@ export class DeviceBook {
     return true;
   }
 
-  /** Give back scratch memory and slots that no running stage uses. Resolves with the bytes freed. */
-  async trim(): Promise<number> {
+  /**
+   * Give back scratch memory, and slots that neither a running stage nor the one to come (`keep`; `all`: those that are
+   * there) uses. Resolves with the bytes freed.
+   */
+  async trim(keep: Slots | null | 'all' = null): Promise<number> {
     const before = this.device.memory().held;
     if (this.active.size === 0) {
       for (const cache of this.#caches) cache.drop();
       if (this.arenaBytes > 0) await this.#arena?.trim();
     }
-    if (this.slotsInUse() === null && this.#streamer !== null) await this.#setStreamer(null);
+    if (keep !== 'all' && this.#streamer !== null) {
+      const needed = joinSlots(this.slotsInUse(), keep);
+      if (needed === null) await this.#setStreamer(null);
+      else if (slotBytesOf(needed) < slotBytesOf(this.#slots)) await this.ensureSlots(needed);
+    }
     const after = this.device.memory().held;
     return before.compute + before.io + before.slots - after.compute - after.io - after.slots;
   }

@@ -3,6 +3,7 @@ import type { DeviceBook } from './device-book.ts';
 import type { PinBudget } from './host-memory.ts';
 import { fixedPart, type ModelHandle } from './model-handle.ts';
 import { mib } from './planner/reasons.ts';
+import { slotBytesOf } from './planner/slots.ts';
 import type { ComponentPlan, GiveUp, Plan } from './planner/types.ts';
 import { gaveUpFor, partialOf } from './report.ts';
 import type { Trace } from './trace.ts';
@@ -34,11 +35,11 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     for (const unit of component.leave) await move(handle, unit, -1, env);
   }
   if (plan.trimCaches) {
-    const bytes = await book.trim();
+    const bytes = await book.trim(plan.slotsKept);
     trace.add({ kind: 'trim', device: book.id, subject: plan.name, bytes: -bytes });
   }
-  if (plan.slots !== null && (await book.ensureSlots(plan.slots))) {
-    const bytes = plan.slots.count * plan.slots.bytes;
+  if (plan.slotsKept !== null && (await book.ensureSlots(plan.slotsKept))) {
+    const bytes = slotBytesOf(plan.slotsKept);
     trace.add({ kind: 'slots', device: book.id, subject: plan.name, bytes });
   }
   const total = plan.components.reduce((bytes, component) => bytes + component.uploadBytes, 0);

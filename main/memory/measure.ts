@@ -73,9 +73,9 @@ export class StageMeasurement {
 
   /** What streamed; copies of placing are noted where they are made. */
   #noteCopies(calibration: Calibration, pinned: boolean | null): void {
-    const { streamedBytes, copySeconds } = this.book.device.streamerStats();
+    const { copiedBytes, copySeconds } = this.book.device.streamerStats();
     const before = this.#streamedBefore;
-    const [bytes, seconds] = [streamedBytes - before.streamedBytes, copySeconds - before.copySeconds];
+    const [bytes, seconds] = [copiedBytes - before.copiedBytes, copySeconds - before.copySeconds];
     this.book.noteCopies(bytes, seconds);
     if (pinned !== null && bytes >= enoughToMeasure && seconds > 0) {
       calibration.noteSourceRate(this.book.key, pinned, bytes / seconds / 1000);

@@ -9,6 +9,7 @@ import type { StageMeasurement } from './measure.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { isOutOfDeviceMemory } from './out-of-memory.ts';
 import type { PlanLog } from './plan-log.ts';
+import { planBeforeNext, unitsToCome } from './planner/next-stage.ts';
 import { planLoad } from './planner/plan.ts';
 import type { Reason } from './planner/reasons.ts';
 import type { LoadRequest, Plan } from './planner/types.ts';
@@ -38,6 +39,8 @@ export interface PlacedStage {
   stage: ActiveStage;
   plan: Plan;
   measurement: StageMeasurement;
+  /** What the stage after it streams first may come up already. */
+  hasNext: boolean;
 }
 
 /** Plans are made anew, with fresh numbers, when a device refuses what its driver said was free. */
@@ -79,7 +82,8 @@ export class StagePlacer {
     }
   }
 
-  end({ book, stage, plan, measurement }: PlacedStage, estimate: number, failure: StageFailure | null): void {
+  end(placed: PlacedStage, estimate: number, failure: StageFailure | null): void {
+    const { book, stage, plan, measurement } = placed;
     const { name, handles, disturbed, workingBytes: reserved } = stage;
     const pinned = this.#sourceOf(plan);
     const { learning, trace } = this.#options;
@@ -95,6 +99,7 @@ export class StagePlacer {
     const ms = measurement.elapsedMs;
     if (failure === null) book.notePrediction(plan.prediction, ms);
     book.end(stage);
+    if (failure !== null || !placed.hasNext) book.expect([]);
     trace.add({ kind: 'stage_end', device: book.id, subject: name, bytes: bytes ?? 0, ms });
   }
 
@@ -108,7 +113,7 @@ export class StagePlacer {
     const { learning, requests, trace } = this.#options;
     const { name, owner = name, passes } = options;
     const policy = options.policy ?? this.#options.policy();
-    if (learning.wantsMeasuring(book, handles, name, memory)) await book.trim();
+    if (learning.wantsMeasuring(book, handles, name, memory)) await book.trim('all');
     const plan = await this.#carryOut(book, request, policy, options);
     requests.remember(book, handles, memory, { name, passes });
     const { workingBytes } = plan.budget;
@@ -116,20 +121,25 @@ export class StagePlacer {
     book.begin(stage);
     const text = planLine(plan);
     trace.add({ kind: 'stage_begin', device: book.id, subject: name, bytes: workingBytes, text });
-    return { book, stage, plan, measurement: learning.begin(book, handles, policy.residency) };
+    const measurement = learning.begin(book, handles, policy.residency);
+    return { book, stage, plan, measurement, hasNext: options.next !== undefined };
   }
 
   async #carryOut(
     book: DeviceBook,
     request: LoadRequest,
     policy: VramPolicy,
-    { signal, onProgress }: LoadOptions,
+    { next, signal, onProgress }: LoadOptions,
   ): Promise<Plan> {
     const { inventory, requests, trace, pins, planLog } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const state = requests.state(book, policy);
-      const plan = planLoad(state, request);
-      planLog.add({ state, request });
+      // What the device refused is asked for again without anything beside it.
+      const known = next !== undefined && attempt === 0 && !next.handles.some(({ disposed }) => disposed);
+      const following = known ? requests.stage(book, next) : null;
+      const planned = planBeforeNext(state, request, following);
+      const { plan } = planned;
+      planLog.add({ state, request: planned.request });
       if (changesAnything(plan)) this.#tracePlan(book, plan);
       try {
         await carryOut(plan, {
@@ -142,6 +152,7 @@ export class StagePlacer {
           signal,
           onProgress,
         });
+        book.expect(unitsToCome(planned).map(([id, unit]) => [inventory.handle(id), unit] as const));
         if (this.#options.checkAlways) inventory.verify();
         return plan;
       } catch (error) {

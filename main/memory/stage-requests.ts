@@ -45,14 +45,19 @@ export class StageRequests {
     };
   }
 
+  /** Its part on this device; null where it has none. */
+  stage(book: DeviceBook, stage: StageToPlan): LoadRequest | null {
+    const own = stage.handles.filter((handle) => handle.device === book.device);
+    return own.length === 0 ? null : this.request(book, own, stage.memory, stage);
+  }
+
   /** Plans all stages of a request at once, each on what the one before leaves. Nothing moves. */
   planAll(book: DeviceBook, stages: readonly StageToPlan[], policy: VramPolicy): RequestPlan {
     const requests: StageRequest[] = [];
     for (const stage of stages) {
       const { memory, memoryAt, length } = stage;
-      const own = stage.handles.filter((handle) => handle.device === book.device);
-      if (own.length === 0) continue;
-      const request = this.request(book, own, memory, stage);
+      const request = this.stage(book, stage);
+      if (request === null) continue;
       const factor = memory > 0 ? request.workingBytes / memory : 1;
       const splits = length !== undefined && memoryAt !== undefined;
       requests.push(

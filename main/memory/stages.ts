@@ -10,6 +10,8 @@ export interface LoadOptions {
   /** The request that it belongs to. Stages of one request may nest and never wait for each other. */
   owner?: string;
   passes?: number;
+  /** The stage after this one, where it is known: what it streams first comes up while this one ends. */
+  next?: StageToPlan;
   /** Policy of this request; default: the manager's. */
   policy?: VramPolicy;
   /** Larger goes first among requests that wait. */

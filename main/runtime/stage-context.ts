@@ -46,6 +46,7 @@ export class RequestContext implements StageContext {
   readonly warnings: Said[] = [];
   readonly #options: RequestOptions;
   readonly #used: UsedComponents;
+  #announced: readonly AnnouncedStage[] = [];
   /** Stages that were said to run over budget: once is enough. */
   readonly #tight = new Set<string>();
   #progress: StageProgress = { stage: null, fraction: 0, chunksDone: 0, chunksTotal: 0, state: 'loading' };
@@ -127,6 +128,7 @@ export class RequestContext implements StageContext {
   }
 
   announce(stages: AnnouncedStage[]): RequestOutlook {
+    this.#announced = stages;
     const { manager, book, policy } = this.#options;
     const handles = stages.flatMap((stage) => stage.handles);
     manager.touch(handles);
@@ -214,12 +216,14 @@ export class RequestContext implements StageContext {
     const { manager, owner, policy, priority } = this.#options;
     this.#used.begin(handles);
     this.#report({ stage: name, state: 'loading' });
+    const next = this.#announcedAfter(name);
     const options: LoadOptions = {
       name,
       owner,
       policy,
       signal: this.signal,
       ...(passes === undefined ? {} : { passes }),
+      ...(next === undefined ? {} : { next }),
       ...(priority === undefined ? {} : { priority }),
       onProgress: () => this.#report({}),
     };
@@ -230,6 +234,11 @@ export class RequestContext implements StageContext {
     }
     this.#used.placed(handles);
     return placement;
+  }
+
+  #announcedAfter(name: string): AnnouncedStage | undefined {
+    const index = this.#announced.findLastIndex((stage) => stage.name === name);
+    return index < 0 ? undefined : this.#announced[index + 1];
   }
 
   /**

@@ -111,7 +111,10 @@ Forecast::Coming Forecast::after(const std::vector<StreamedUnit>& order, size_t 
     // What was told is of other components: passes of this one come first where that was learned.
     const bool stays = next && std::any_of(order.begin(), order.end(),
                                            [&](const StreamedUnit& use) { return use.store == next->store; });
-    if (!stays) coming.units = told(most);
+    if (!stays) coming.units = told(1);
+    // Only what was learned as well is worth more than one copy.
+    if (next && !coming.units.empty() && keyOf(*next) == keyOf(coming.units.front()))
+        coming.units = told(most);
     if (coming.units.empty()) {
         // Where nothing is known, passes are taken to repeat.
         coming.units = {next ? *next : order.front()};

@@ -24,6 +24,8 @@ export interface Distribution {
   shares: ComponentShare[];
   slots: Slots | null;
   overBudgetBytes: number;
+  /** Permitted, and nothing of the stage's. */
+  spareBytes: number;
 }
 
 /**
@@ -90,7 +92,8 @@ export function distribute(
     }
   }
   const over = slotsCost(0, 0, others) - left;
-  return { shares, slots: others.planned, overBudgetBytes: Math.max(0, over) };
+  const [overBudgetBytes, spareBytes] = [Math.max(0, over), Math.max(0, -over)];
+  return { shares, slots: others.planned, overBudgetBytes, spareBytes };
 }
 
 /** A cap after out of memory is there to take less: where slots would take more than the whole, it is moot. */

@@ -1,27 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MiB } from '../policy.ts';
-import { situation } from '../testing/arbitraries.ts';
+import { type Situation, situation } from '../testing/arbitraries.ts';
 import { freeBytes } from './budget.ts';
 import { slotCount } from './limits.ts';
 import { planLoad } from './plan.ts';
+import { slotBytesOf } from './slots.ts';
 import type { LoadRequest, Plan, PlannerComponent, PlannerState } from './types.ts';
 import { carriedOut } from './what-follows.ts';
 
 const runs = { numRuns: 1000 };
 
-interface Drawn {
-  before: PlannerState;
-  components: string[];
-  workingMiB: number;
-  passes: number;
+function requestOf({ components, workingMiB, passes, slotsToCome }: Situation): LoadRequest {
+  const request = { name: 'stage', components, workingBytes: workingMiB * MiB, passes };
+  return slotsToCome === null ? request : { ...request, slotsToCome };
 }
 
-function requestOf({ components, workingMiB, passes }: Drawn): LoadRequest {
-  return { name: 'stage', components, workingBytes: workingMiB * MiB, passes };
-}
-
-function own(drawn: Drawn): PlannerComponent[] {
+function own(drawn: Situation): PlannerComponent[] {
   return drawn.components.map((id) => drawn.before.components.find((one) => one.id === id)!);
 }
 
@@ -33,12 +28,8 @@ function residentBytes(plan: Plan): number {
   return plan.components.reduce((bytes, one) => bytes + one.residentBytes, 0);
 }
 
-function slotBytes(plan: Plan): number {
-  return plan.slots === null ? 0 : plan.slots.count * plan.slots.bytes;
-}
-
 /** Bytes for weights and slots once every idle component has left. */
-function mostPossible(drawn: Drawn): number {
+function mostPossible(drawn: Situation): number {
   const { before, workingMiB } = drawn;
   const idle = before.components.filter((one) => drawn.components.includes(one.id) || !one.inUse);
   const weights = idle.reduce((bytes, one) => bytes + one.loadedBytes, 0);
@@ -75,7 +66,7 @@ describe('planLoad, in any situation', () => {
       fc.property(situation(), (drawn) => {
         const plan = planLoad(drawn.before, requestOf(drawn));
         const possible = mostPossible(drawn);
-        const used = residentBytes(plan) + slotBytes(plan);
+        const used = residentBytes(plan) + slotBytesOf(plan.slotsKept);
         if (leastNeeded(own(drawn), drawn.before.policy.asyncOffload) <= possible) {
           expect(plan.overBudgetBytes).toBe(0);
           expect(used).toBeLessThanOrEqual(permitted(drawn, plan));
@@ -89,7 +80,7 @@ describe('planLoad, in any situation', () => {
   });
 
   /** What was free, given and the request's own, less working memory and reserve. */
-  function permitted(drawn: Drawn, plan: Plan): number {
+  function permitted(drawn: Situation, plan: Plan): number {
     const loaded = own(drawn).reduce((bytes, one) => bytes + one.loadedBytes, 0);
     const { device, policy } = drawn.before;
     return freeBytes(device, policy) + given(plan) + loaded - drawn.workingMiB * MiB - policy.reserveBytes;
@@ -103,6 +94,31 @@ describe('planLoad, in any situation', () => {
         const { device } = carriedOut(drawn.before, plan);
         expect(device.heldBytes).toBeLessThanOrEqual(device.totalBytes);
         expect(device.driverFreeBytes).toBeGreaterThanOrEqual(0);
+      }),
+      runs,
+    );
+  });
+
+  it('has slots for the stage to come, or keeps those that are there, in memory that nothing else is planned for', () => {
+    fc.assert(
+      fc.property(situation(), (drawn) => {
+        const plan = planLoad(drawn.before, requestOf(drawn));
+        const alone = planLoad(
+          { ...drawn.before, device: { ...drawn.before.device, idleSlots: null } },
+          requestOf({ ...drawn, slotsToCome: null }),
+        );
+        expect(plan.components).toEqual(alone.components);
+        expect(plan.giveUps).toEqual(alone.giveUps);
+        expect(plan.slots).toEqual(alone.slots);
+        expect(alone.slotsKept).toEqual(alone.slots);
+        const { slots, slotsKept } = plan;
+        if (slots !== null) {
+          expect(slotsKept!.prefetch).toBe(slots.prefetch);
+          expect(slotsKept!.count).toBeGreaterThanOrEqual(slots.count);
+          expect(slotsKept!.bytes).toBeGreaterThanOrEqual(slots.bytes);
+        }
+        if (plan.overBudgetBytes > 0) expect(slotsKept).toEqual(slots);
+        expect(plan.peakBytes - alone.peakBytes).toBe(slotBytesOf(slotsKept) - slotBytesOf(slots));
       }),
       runs,
     );

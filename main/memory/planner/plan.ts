@@ -4,6 +4,7 @@ import { giveUp, givingUpOrder } from './giving-up.ts';
 import { bytesOf } from './parts.ts';
 import { predict } from './predict.ts';
 import { mib, type Reason, reason } from './reasons.ts';
+import { keptSlots, slotBytesOf } from './slots.ts';
 import { slotsCost } from './smallest.ts';
 import type {
   Budget,
@@ -43,13 +44,19 @@ export function planLoad(state: PlannerState, request: LoadRequest): Plan {
   };
 
   const permitted = free + given - request.workingBytes - policy.reserveBytes + loaded;
-  const { shares, slots, overBudgetBytes } = distribute(state, components, permitted, request.passes ?? 1);
+  const distribution = distribute(state, components, permitted, request.passes ?? 1);
+  const { shares, slots, overBudgetBytes, spareBytes } = distribution;
   const plans = shares.map((share) => describeShare(share, state, budget, slots));
   const reasons: Reason[] = [...giveUps.map((step) => step.reason), ...plans.map((plan) => plan.reason)];
   if (overBudgetBytes > 0) reasons.unshift(overBudget(request, state, permitted, overBudgetBytes));
 
   const weights = plans.reduce((bytes, plan) => bytes + plan.residentBytes, 0);
-  const slotBytes = slots === null ? 0 : slots.count * slots.bytes;
+  const { idleSlots = null } = device;
+  const others = { idle: idleSlots, coming: request.slotsToCome ?? null, spareBytes };
+  // Beside other stages that stream, theirs and these are joined when they are made.
+  const shared = (state.slotsInUse ?? null) !== null;
+  const slotsKept = shared ? slots : keptSlots(slots, others);
+  const slotBytes = slotBytesOf(slotsKept);
   return {
     name: request.name,
     device: device.id,
@@ -58,6 +65,7 @@ export function planLoad(state: PlannerState, request: LoadRequest): Plan {
     giveUps,
     components: plans,
     slots,
+    slotsKept,
     trimCaches: mustTrim(state, request, given, weights - loaded, slotBytes),
     peakBytes: weights + slotBytes + request.workingBytes,
     overBudgetBytes,

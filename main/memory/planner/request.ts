@@ -1,5 +1,5 @@
 import { freeBytes, requested } from './budget.ts';
-import { planLoad } from './plan.ts';
+import { planBeforeNext } from './next-stage.ts';
 import { mib, type Reason, reason } from './reasons.ts';
 import { smallestTogether } from './smallest.ts';
 import type { LoadRequest, Plan, PlannerState } from './types.ts';
@@ -43,10 +43,10 @@ export function planRequest(state: PlannerState, stages: readonly StageRequest[]
   const plans: Plan[] = [];
   const problems: StageProblem[] = [];
   let now = state;
-  for (const stage of stages) {
+  for (const [index, stage] of stages.entries()) {
     const problem = problemOf(now, stage);
     if (problem !== null) problems.push(problem);
-    const plan = planLoad(now, stage);
+    const { plan } = planBeforeNext(now, stage, stages[index + 1] ?? null);
     plans.push(plan);
     now = carriedOut(now, plan);
   }

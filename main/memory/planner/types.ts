@@ -46,6 +46,8 @@ export interface PlannerDevice {
   /** Parts of `heldBytes` that no running stage uses: scratch memory for graphs, and streaming slots. */
   scratchBytes: number;
   idleSlotBytes: number;
+  /** Those slots, where all of them are idle. */
+  idleSlots?: Slots | null;
   /** Working memory that running stages were promised and have not taken yet. */
   promisedBytes: number;
   /** Uploads, bytes per millisecond; null until measured. */
@@ -77,6 +79,8 @@ export interface LoadRequest {
   workingBytes: number;
   /** How often each unit runs; 1 when unknown. */
   passes?: number;
+  /** What the stage after this one streams through: made now where memory is left, so that its first units can come up. */
+  slotsToCome?: Slots;
 }
 
 export interface Budget {
@@ -149,6 +153,11 @@ export interface Plan {
   /** Smaller components first. */
   components: ComponentPlan[];
   slots: Slots | null;
+  /**
+   * Slots on the device meanwhile: those, or larger ones that are there already or that the next stage needs, where
+   * memory is left over. Null: what is there stays, unless caches are emptied.
+   */
+  slotsKept: Slots | null;
   /** Our caches have to be emptied before placing, because their memory is needed. */
   trimCaches: boolean;
   /** Weights, slots and working memory of this request while it runs. */

@@ -1,3 +1,4 @@
+import { slotBytesOf } from './slots.ts';
 import type { Plan, PlannerComponent, PlannerState } from './types.ts';
 
 /** The state that a plan leaves behind when its stage is over: scratch memory and slots are idle then. */
@@ -22,7 +23,8 @@ export function carriedOut(state: PlannerState, plan: Plan): PlannerState {
   const scratchBefore = plan.trimCaches ? 0 : device.scratchBytes;
   const slotsBefore = plan.trimCaches ? 0 : device.idleSlotBytes;
   const scratchBytes = Math.max(scratchBefore, plan.budget.workingBytes);
-  const idleSlotBytes = plan.slots === null ? slotsBefore : plan.slots.count * plan.slots.bytes;
+  const idleSlots = plan.slotsKept ?? (plan.trimCaches ? null : (device.idleSlots ?? null));
+  const idleSlotBytes = plan.slotsKept === null ? slotsBefore : slotBytesOf(plan.slotsKept);
   const grown = weights + scratchBytes - device.scratchBytes + idleSlotBytes - device.idleSlotBytes;
   return {
     ...state,
@@ -33,6 +35,7 @@ export function carriedOut(state: PlannerState, plan: Plan): PlannerState {
       driverFreeBytes: device.driverFreeBytes - grown,
       scratchBytes,
       idleSlotBytes,
+      idleSlots,
     },
   };
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PlannerComponent, PlannerState } from '../planner/types.ts';
+import type { PlannerComponent, PlannerState, Slots } from '../planner/types.ts';
 import { component, state } from './states.ts';
 
 const mark = fc.constantFrom(null, null, null, 'hot' as const, 'cold' as const, 'fixed' as const);
@@ -56,10 +56,17 @@ function componentArbitrary(index: number, options: StateOptions): fc.Arbitrary<
     });
 }
 
+export interface Situation {
+  before: PlannerState;
+  components: string[];
+  workingMiB: number;
+  passes: number;
+  /** Of the stage after it; null where none is known. */
+  slotsToCome: Slots | null;
+}
+
 /** A device with some components on it, and a request for one to three of those that nobody uses. */
-export function situation(
-  options: StateOptions = {},
-): fc.Arbitrary<{ before: PlannerState; components: string[]; workingMiB: number; passes: number }> {
+export function situation(options: StateOptions = {}): fc.Arbitrary<Situation> {
   return fc
     .integer({ min: 1, max: options.maxComponents ?? 7 })
     .chain((count) =>
@@ -80,6 +87,13 @@ export function situation(
         wanted: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
         workingMiB: fc.integer({ min: 0, max: 2000 }),
         passes: fc.integer({ min: 1, max: 200 }),
+        slotsToCome: fc.option(
+          fc.record({
+            count: fc.integer({ min: 1, max: 4 }),
+            bytes: fc.integer({ min: 1, max: 500 }).map((size) => size * 2 ** 20),
+            prefetch: fc.boolean(),
+          }),
+        ),
       }),
     )
     .map((draw) => {
@@ -104,6 +118,10 @@ export function situation(
           limitBytes: draw.limit === null ? null : draw.limit * 2 ** 20,
         },
       });
-      return { before, components: ids, workingMiB: draw.workingMiB, passes: draw.passes };
+      if (draw.idleSlots > 0) {
+        before.device.idleSlots = { count: 2, bytes: (draw.idleSlots / 2) * 2 ** 20, prefetch: true };
+      }
+      const { workingMiB, passes, slotsToCome } = draw;
+      return { before, components: ids, workingMiB, passes, slotsToCome };
     });
 }

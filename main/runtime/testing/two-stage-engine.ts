@@ -49,6 +49,8 @@ export interface TwoStageShape {
   /** Layers of the sequence component, run once per token, and of the oneshot component. */
   talkerBlocks: number;
   decoderBlocks: number;
+  /** Default: `sequence`. */
+  talkerKind?: 'sequence' | 'oneshot';
   dtype?: 'f32' | 'f16' | 'bf16';
   /** The decoder's working memory is estimated as this share of what it is. Default: 1. */
   decoderEstimate?: number;
@@ -74,7 +76,7 @@ export class TwoStageEngine {
     this.talker = handleOf(this.#talkerModule, {
       ...options,
       component: 'talker',
-      kind: 'sequence',
+      kind: shape.talkerKind ?? 'sequence',
       seed: 1,
     });
     this.decoder = handleOf(this.#decoderModule, {
