@@ -10,7 +10,7 @@ export interface PlanBeforeNext {
   next: Plan | null;
 }
 
-/** Plans a stage with a view to the one after it: slots that both need are made once, where memory is left over. */
+/** Plans a stage with a view to the one after it, whose slots are made now where memory is left over. */
 export function planBeforeNext(
   state: PlannerState,
   request: LoadRequest,
@@ -19,7 +19,8 @@ export function planBeforeNext(
   const plan = planLoad(state, request);
   if (following === null) return { plan, request, next: null };
   const next = planLoad(carriedOut(state, plan), following);
-  if (next.slots === null) return { plan, request, next };
+  // A stage that copies nothing ahead gains nothing by slots before it begins.
+  if (!next.slots?.prefetch) return { plan, request, next };
   const wider = { ...request, slotsToCome: next.slots };
   const widerPlan = planLoad(state, wider);
   return { plan: widerPlan, request: wider, next: planLoad(carriedOut(state, widerPlan), following) };
