@@ -134,7 +134,7 @@ test('the timeline tells what happened, by pointer and by keys, and is exported 
     await page.mouse.move(box.x + box.width - 30, box.y + box.height / 2);
     await expect(readout).toContainText(/held|:/);
     await page.getByText('By component').click();
-    await expect(page.getByText('mini:acoustic', { exact: true }).last()).toBeVisible();
+    await expect(page.getByText('Mizuoto Mini · acoustic', { exact: true }).last()).toBeVisible();
     await page.getByTestId('timeline-event').last().click();
     await expect(readout).toHaveAttribute('data-event', /.+/);
 

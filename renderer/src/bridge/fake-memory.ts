@@ -37,7 +37,7 @@ function fakeModel(model: RuntimeSnapshot['models'][number], limit: number, devi
       const { name, size_bytes: size, fixed_bytes: fixed, units } = component;
       const share = Math.min(1, Math.max(0, (room - fixed) / (size - fixed)));
       const resident = Math.round(share * units);
-      const bytes = Math.round(fixed + ((size - fixed) * resident) / units);
+      const bytes = resident === units ? size : Math.round(fixed + ((size - fixed) * resident) / units);
       room = Math.max(0, room - bytes);
       const streamed = size - bytes;
       const partial = resident < units ? ('budget' as const) : null;

@@ -14,12 +14,14 @@ import {
 } from './fake-data.ts';
 import { FakeHost } from './fake-host.ts';
 import { emptyTimeline, fakeCurve, fakeTimeline, fakeWhatIf } from './fake-memory.ts';
+import { smallSnapshot } from './fake-small.ts';
 
 const sampleRate = fakeEngine.sample_rate;
 
 /**
  * The window without a host, for development: `?fake=live` (jobs run), `slow` (jobs take long), `stuck` (a job stays
- * half done), `error` (jobs fail), `partial` (a full graphics card), `lost` (nobody answers). Language and theme by
+ * half done), `error` (jobs fail), `partial` (a full graphics card), `small` (one on which memory ran
+ * out), `lost` (nobody answers). Language and theme by
  * `&language=zh-CN&theme=dark`.
  */
 export function fakeBridge(scenario: string): FakeHost {
@@ -34,6 +36,7 @@ export function fakeBridge(scenario: string): FakeHost {
   let timeline: ReturnType<typeof fakeTimeline> | null = null;
   const snapshot = () => {
     if (scenario === 'partial') return partialSnapshot();
+    if (scenario === 'small') return smallSnapshot();
     const model = { ...wholly(), pinned };
     const held = { ...fakeCpu.held, weights: model.size_bytes, compute: 22_000_000 };
     return loaded ? fakeSnapshot({ models: [model], devices: [{ ...fakeCpu, held }] }) : fakeSnapshot();
@@ -79,7 +82,10 @@ export function fakeBridge(scenario: string): FakeHost {
       'runtime.what_if': (request) => fakeWhatIf(request, snapshot()),
       'runtime.what_if_curve': (request) => fakeCurve(request, snapshot()),
       'runtime.timeline': ({ after = 0, since = 0 }) => {
-        const all = scenario === 'partial' ? fakeTimeline(Date.now()) : emptyTimeline(Date.now());
+        const all =
+          scenario === 'partial' || scenario === 'small'
+            ? fakeTimeline(Date.now())
+            : emptyTimeline(Date.now());
         timeline ??= all;
         return {
           ...timeline,

@@ -17,6 +17,7 @@ import {
   partialSnapshot,
   wholly,
 } from '../bridge/fake-data.ts';
+import { smallSnapshot } from '../bridge/fake-small.ts';
 import { createI18n } from '../i18n/index.ts';
 import { Player } from '../shell/Player.tsx';
 import { TopBar } from '../shell/TopBar.tsx';
@@ -130,6 +131,20 @@ describe.each(languages)('the Memory screen in %s', (language) => {
       expect(words(match[0])).toContain('50 MB');
     }
     expect(words(told[4]![0])).toContain('codec');
+  });
+
+  it('says what is in force on the device that is used where it is not what is set', async () => {
+    const { studio, host } = await testStudio();
+    host.emit('runtime.changed', smallSnapshot());
+    const html = render(studio, language, <MemoryScreen />);
+    expectFinished(html);
+    const notes = [...html.matchAll(/data-testid="policy-note" data-code="([^"]+)"/g)];
+    expect(notes.map(([, code]) => code)).toEqual(['policy_reserve']);
+    expect(words(html)).toMatch(
+      language === 'en' ? /1\.8 GB .* of GTX 1050 is kept free: 461 MB/ : /GTX 1050 .*461 MB/,
+    );
+    // What gave way for its own model's component needs no model's name.
+    expect(words(html)).not.toContain('Qwen3-TTS 1.7B · talker');
   });
 
   it('teaches while nothing is loaded, and keeps what an unload gave back', async () => {

@@ -1,19 +1,29 @@
+import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceSnapshot, RuntimeSnapshot } from '../../../../main/contract/runtime.ts';
+import type { Said } from '../../../../main/contract/said.ts';
 import { sayIn } from '../../i18n/said.ts';
 import { deviceName } from '../../shell/device-name.ts';
 import { Chip } from '../../ui/Chip.tsx';
 import { useFormat, useLanguage } from '../../ui/studio-context.ts';
+import { useNames } from './names.ts';
 import { deviceParts, heldBytes, ramParts } from './parts.ts';
 import { Vessel } from './Vessel.tsx';
 
-export function DeviceCard({ device }: { device: DeviceSnapshot }) {
+/** What goes without saying: nobody is surprised that a graphics card has memory of its own. */
+const quietNotes: readonly Said['code'][] = ['policy_auto', 'policy_processor'];
+
+/** `notes`: where the policy in force there is not what is set. */
+export function DeviceCard({ device, notes }: { device: DeviceSnapshot; notes: readonly Said[] }) {
   const { t } = useTranslation();
   const format = useFormat();
   const name = deviceName(device);
   const { part: free, whole: total } = format.bytesOf(device.free_bytes, device.total_bytes);
   const held = heldBytes(device);
-  const why = sayIn(device.reason, useLanguage(), format);
+  const language = useLanguage();
+  const names = useNames();
+  const why = sayIn(names.said(device.reason), language, format);
+  const told = notes.filter(({ code }) => !quietNotes.includes(code));
   return (
     <article data-testid="device" data-device={device.id} aria-label={name} className="py-4">
       <div className="mb-2 flex flex-wrap items-baseline gap-x-3 gap-y-1">
@@ -42,6 +52,17 @@ export function DeviceCard({ device }: { device: DeviceSnapshot }) {
         }))}
         text={(part, bytes, percent) => t('memory.partText', { part, bytes, percent })}
       />
+      {told.map((note) => (
+        <p
+          key={note.code}
+          data-testid="policy-note"
+          data-code={note.code}
+          className="mt-2 flex gap-2 text-xs"
+        >
+          <Info aria-hidden size={14} className="mt-0.5 flex-none text-ink-soft" />
+          <span>{sayIn(names.said(note), language, format)}</span>
+        </p>
+      ))}
     </article>
   );
 }

@@ -38,7 +38,7 @@ export function MemoryScreen() {
           </h2>
           <div className="divide-y divide-line rounded-2xl border border-line bg-surface px-5">
             {devices.map((device) => (
-              <DeviceCard key={device.id} device={device} />
+              <DeviceCard key={device.id} device={device} notes={device.used ? runtime.policy_notes : []} />
             ))}
             <RamCard host={runtime.host} />
           </div>

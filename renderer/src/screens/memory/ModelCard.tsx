@@ -68,7 +68,9 @@ export function ModelCard({ model, device }: { model: ModelSnapshot; device: Dev
       </div>
       <Level value={share} label={t('memory.progressLabel', { model: model.name })} text={placed} />
       {model.state !== 'loading' &&
-        partial.map((component) => <PartialReason key={component.name} component={component} />)}
+        partial.map((component) => (
+          <PartialReason key={component.name} component={component} model={model.id} />
+        ))}
       <dl className="mt-3 flex flex-wrap gap-x-6 gap-y-1.5 text-xs">
         <Fact
           name={t('memory.hostBytes')}

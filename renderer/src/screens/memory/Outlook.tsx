@@ -4,18 +4,20 @@ import { sayIn } from '../../i18n/said.ts';
 import { Chip } from '../../ui/Chip.tsx';
 import { Level } from '../../ui/Level.tsx';
 import { useFormat, useLanguage } from '../../ui/studio-context.ts';
+import { useNames } from './names.ts';
 import { reasonOf, slowdown } from './what-if-parts.ts';
 
 /** What a trial comes to for one model. Every row is always there, so that nothing jumps while the slider moves. */
 export function Outlook({ answer, name }: { answer: WhatIfModel; name: string }) {
   const { t } = useTranslation();
   const format = useFormat();
+  const names = useNames();
   const time = useTimeText(answer);
   const resident = format.bytes(answer.resident_bytes);
   const streamed = format.bytes(answer.streamed_bytes);
   const fits = answer.over_budget_bytes === 0;
   const room = answer.gives_up.map(({ id, bytes }) =>
-    t('memory.whatIf.gives', { component: id, bytes: format.bytes(bytes) }),
+    t('memory.whatIf.gives', { component: names.component(id), bytes: format.bytes(bytes) }),
   );
   return (
     <div data-testid="outlook" data-model={answer.model} data-fits={fits} className="pt-4 pb-2">
@@ -74,14 +76,16 @@ function ComponentOutlook({
   const { t } = useTranslation();
   const format = useFormat();
   const language = useLanguage();
+  const names = useNames();
   const { id, size_bytes: size, resident_bytes: resident } = component;
+  const name = names.component(id, answer.model);
   const said = reasonOf(answer, id);
-  const why = said === undefined ? '' : sayIn(said, language, format);
+  const why = said === undefined ? '' : sayIn(names.said(said, answer.model), language, format);
   const { part, whole } = format.bytesOf(resident, size);
   return (
     <li data-testid="outlook-component" data-component={id} data-partial={component.partial ?? ''}>
       <div className="mb-1 flex items-baseline justify-between gap-3">
-        <span className="truncate font-medium">{id}</span>
+        <span className="truncate font-medium">{name}</span>
         <span className="flex-none">
           {part} / {whole}
           <span className="text-ink-soft">
@@ -96,7 +100,7 @@ function ComponentOutlook({
       <Level
         value={size === 0 ? 1 : Math.min(1, resident / size)}
         label={t('memory.whatIf.residentOf', {
-          component: id,
+          component: name,
           resident: format.bytes(resident),
           size: format.bytes(size),
         })}

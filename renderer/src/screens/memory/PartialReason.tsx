@@ -2,11 +2,13 @@ import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ComponentSnapshot } from '../../../../main/contract/runtime.ts';
 import { useFormat } from '../../ui/studio-context.ts';
+import { useNames } from './names.ts';
 
 /** Why a component is only partly on the device, in words and with the numbers that were weighed. */
-export function PartialReason({ component }: { component: ComponentSnapshot }) {
+export function PartialReason({ component, model }: { component: ComponentSnapshot; model: string }) {
   const { t } = useTranslation();
   const format = useFormat();
+  const names = useNames();
   const { partial } = component;
   if (partial === null) return null;
   return (
@@ -20,7 +22,10 @@ export function PartialReason({ component }: { component: ComponentSnapshot }) {
           free: format.mebibytes(partial.free_mb),
           working: format.mebibytes(partial.working_mb),
           reserve: format.mebibytes(partial.reserve_mb),
-          other: partial.gave_up_for ?? t('memory.anotherComponent'),
+          other:
+            partial.gave_up_for === null
+              ? t('memory.anotherComponent')
+              : names.component(partial.gave_up_for, model),
         })}
       </span>
     </p>

@@ -9,6 +9,7 @@ import { Button } from '../../ui/Button.tsx';
 import { Segments } from '../../ui/Segments.tsx';
 import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
 import { Tip } from '../../ui/Tip.tsx';
+import { useNames } from './names.ts';
 import { TimelineChart, tokenOf } from './TimelineChart.tsx';
 import {
   courseOf,
@@ -205,9 +206,12 @@ function Keys({ course, marks }: { course: ReturnType<typeof courseOf>; marks: r
   const { t } = useTranslation();
   const format = useFormat();
   const keys = course.layers.map(({ key }) => key);
+  const names = useNames();
   const name = (key: string): string => {
     if (key === 'working') return t('memory.timeline.working');
-    return key === 'weights' || key === 'slots' || key === 'state' ? t(`memory.parts.${key}`) : key;
+    return key === 'weights' || key === 'slots' || key === 'state'
+      ? t(`memory.parts.${key}`)
+      : names.component(key);
   };
   const kinds = markKinds.filter((kind) => marks.some((mark) => mark.kind === kind));
   return (
@@ -280,11 +284,12 @@ function useEventText(): (event: TimelineEvent) => string {
   const { t } = useTranslation();
   const format = useFormat();
   const language = useLanguage();
+  const names = useNames();
   return (event) => {
-    if (event.said !== null) return sayIn(event.said, language, format);
+    if (event.said !== null) return sayIn(names.said(event.said), language, format);
     return t(`memory.timeline.says.${event.kind}`, {
-      subject: event.subject,
-      device: event.device,
+      subject: names.component(event.subject),
+      device: names.device(event.device),
       bytes: format.bytes(Math.abs(event.bytes)),
       units: format.number(event.units),
       time: format.time((event.milliseconds ?? 0) / 1000),

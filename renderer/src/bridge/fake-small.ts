@@ -1,0 +1,68 @@
+import type { ModelSnapshot, RuntimeSnapshot } from '../../../main/contract/runtime.ts';
+import { say } from '../../../main/contract/said.ts';
+import { partialSnapshot } from './fake-data.ts';
+
+const GiB = 1024 ** 3;
+
+/** A card that is almost too small: memory has run out once, a component gave way, and nothing is measured yet. */
+export function smallSnapshot(): RuntimeSnapshot {
+  const snapshot = partialSnapshot();
+  const [card, ...others] = snapshot.devices;
+  const held = { weights: 0.6 * GiB, slots: 0.2 * GiB, compute: 0.3 * GiB, io: 0.01 * GiB, state: 0.1 * GiB };
+  const small = {
+    ...card!,
+    description: 'NVIDIA GeForce GTX 1050',
+    total_bytes: 1.8 * GiB,
+    free_bytes: 0.3 * GiB,
+    others_bytes: 0.29 * GiB,
+    reserve_bytes: 0.45 * GiB,
+    held,
+  };
+  const [qwen] = snapshot.models;
+  return {
+    ...snapshot,
+    devices: [small, ...others],
+    models: [afterOom(qwen!)],
+    policy_notes: [
+      say('policy_auto', { device: small.id, mode: 'normal' }),
+      say('policy_reserve', { device: small.id, set: 512, usable: 1843, reserve: 461 }),
+    ],
+  };
+}
+
+function afterOom(model: ModelSnapshot): ModelSnapshot {
+  const [talker, codec] = model.components;
+  const weighed = { mode: 'normal', free_mb: 900, working_mb: 310, reserve_mb: 461 } as const;
+  return {
+    ...model,
+    loaded_bytes: 0.6 * GiB,
+    components: [
+      {
+        ...talker!,
+        fixed_bytes: 0.3 * GiB,
+        loaded_bytes: 0.4 * GiB,
+        units_resident: 1,
+        partial: {
+          ...weighed,
+          reason: 'capped after out of memory',
+          loaded_mb: 410,
+          size_mb: 3482,
+          gave_up_for: null,
+        },
+      },
+      {
+        ...codec!,
+        loaded_bytes: 0.2 * GiB,
+        units_resident: 0,
+        partial: {
+          ...weighed,
+          reason: 'gave up for another component',
+          loaded_mb: 205,
+          size_mb: 1229,
+          gave_up_for: `${model.id}:talker`,
+        },
+      },
+    ],
+    calibration: { state: 'none', runs: 1, ratio: 1.4 },
+  };
+}
