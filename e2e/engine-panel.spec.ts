@@ -1,26 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, type Page, test } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { encodeWav } from '../main/audio/wav.ts';
 import { artificialReference } from '../main/engines/plain-task.ts';
-import { artifacts, call, expectAccessible, withStudio } from './scene.ts';
+import { call, expectAccessible, picture, withStudio } from './scene.ts';
 import { root } from './studio.ts';
 
 const tiny = join(root, 'main', 'engines', 'qwen3-tts', 'fixtures', 'tiny');
-
-/** Colours that still change would be pictured, and judged, half way. */
-async function picture(page: Page, name: string): Promise<void> {
-  await page.evaluate(() =>
-    Promise.allSettled(
-      document
-        .getAnimations()
-        .filter((one) => one instanceof CSSTransition)
-        .map((one) => one.finished),
-    ),
-  );
-  await page.screenshot({ path: join(artifacts, name) });
-}
 
 const customVoice = 'qwen3-tts:1.7b-custom-voice';
 const voiceDesign = 'qwen3-tts:1.7b-voice-design';

@@ -43,6 +43,19 @@ export function call<N extends CallName>(
   ) as Promise<CallResponse<N>>;
 }
 
+/** Colours that still change would be pictured, and judged, half way. */
+export async function picture(page: Page, name: string): Promise<void> {
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((one) => one instanceof CSSTransition)
+        .map((one) => one.finished),
+    ),
+  );
+  await page.screenshot({ path: join(artifacts, name) });
+}
+
 export async function expectAccessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
   expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`)).toEqual([]);

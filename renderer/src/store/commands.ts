@@ -26,12 +26,13 @@ export function editDraft(studio: Studio, patch: Partial<Draft>): void {
   studio.store.setState((state) => ({ draft: { ...state.draft, ...patch } }));
 }
 
-/** Another model: what it has as well is kept, the rest is dropped. */
+/** Another model: what it has as well is kept, the rest is dropped and told. */
 export function chooseModel(studio: Studio, engine: string, model: string | null): void {
   studio.store.setState((before) => {
     const state = { ...before, draft: { ...before.draft, engine, model } };
     const voice = selectVoiceKey(state);
     return {
+      dropped: droppedBy(before, state),
       draft: {
         ...state.draft,
         // The first of another model is its default, not a choice.
@@ -41,6 +42,20 @@ export function chooseModel(studio: Studio, engine: string, model: string | null
       },
     };
   });
+}
+
+/** What was changed and the other engine does not take. Speed and pitch stay in the draft, for an engine that has them. */
+function droppedBy(before: StudioState, after: StudioState): string[] {
+  const [old, next] = [selectEngine(before), selectEngine(after)];
+  if (old === next) return before.dropped;
+  const { parameters } = before.draft;
+  const taken = changedParameters(next, parameters);
+  const own = Object.keys(changedParameters(old, parameters)).filter((key) => !Object.hasOwn(taken, key));
+  const rates = (['speed', 'pitch'] as const).filter((key) => {
+    const range = parameterOf(old, key);
+    return range !== undefined && before.draft[key] !== range.default && parameterOf(next, key) === undefined;
+  });
+  return [...rates, ...own];
 }
 
 /** A value of one of the engine's own parameters; its default is not kept. */

@@ -65,6 +65,18 @@ describe('a request to an engine of several models', () => {
     expect(request()).toMatchObject({ voice: 'vivian' });
   });
 
+  it('tells what another engine does not take, until the next is chosen', async () => {
+    const { studio, state } = await qwenStudio();
+    editDraft(studio, { speed: 1.5 });
+    chooseModel(studio, 'qwen3-tts', custom);
+    expect(state().dropped).toEqual(['speed']);
+    // Another model of the same engine takes no more and no less.
+    chooseModel(studio, 'qwen3-tts', base);
+    expect(state().dropped).toEqual(['speed']);
+    chooseModel(studio, 'mini', null);
+    expect(state().dropped).toEqual([]);
+  });
+
   it('keeps what the next model has as well, and drops the rest', async () => {
     const { studio, state, request } = await qwenStudio();
     chooseModel(studio, 'qwen3-tts', custom);
@@ -72,6 +84,7 @@ describe('a request to an engine of several models', () => {
     setParameter(studio, 'temperature', 0.7);
     chooseModel(studio, 'qwen3-tts', base);
     expect(state().draft).toMatchObject({ voice: null, language: 'auto', parameters: { temperature: 0.7 } });
+    expect(state().dropped).toEqual([]);
     expect(request()).not.toHaveProperty('instruct');
     editDraft(studio, { language: 'ja' });
     chooseModel(studio, 'qwen3-tts', design);
@@ -85,6 +98,7 @@ describe('a request to an engine of several models', () => {
     });
     chooseModel(studio, 'mini', null);
     expect(state().draft).toMatchObject({ model: null, language: 'auto', parameters: {}, speed: 1.5 });
+    expect(state().dropped).toEqual(['temperature']);
     expect(request()).toEqual({
       text: 'Hello.',
       engine: 'mini',

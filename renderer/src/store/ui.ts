@@ -19,10 +19,13 @@ export interface UiSlice {
   screen: Screen;
   cheatSheetOpen: boolean;
   notices: { id: number; notice: Notice }[];
+  /** Values that the engine chosen last does not take, by key; the person may want to know. */
+  dropped: string[];
 }
 
 export const uiSlice = (): UiSlice => ({
   screen: 'generate',
   cheatSheetOpen: false,
   notices: [],
+  dropped: [],
 });

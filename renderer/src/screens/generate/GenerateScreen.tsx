@@ -15,10 +15,10 @@ export function GenerateScreen() {
   return (
     <div
       data-testid="screen-generate"
-      className="flex h-full gap-6 overflow-y-auto px-4 pb-3 max-md:flex-col md:pl-2"
+      className="h-full overflow-y-auto px-4 pb-3 max-md:space-y-6 md:flex md:gap-6 md:pl-2"
     >
       <h1 className="sr-only">{t('nav.generate')}</h1>
-      <div className="flex min-h-96 min-w-0 grow flex-col gap-3">
+      <div className="flex min-h-96 min-w-0 grow flex-col gap-3 max-md:h-[calc(100%-3rem)]">
         <ScriptEditor />
         {error !== null && (
           <ErrorCard
@@ -30,7 +30,7 @@ export function GenerateScreen() {
         <ActionBar />
         <Results />
       </div>
-      <aside className="w-64 flex-none overflow-y-auto px-1 pt-1 max-md:w-full">
+      <aside className="px-1 pt-1 md:w-64 md:flex-none md:overflow-y-auto">
         <VoicePanel />
       </aside>
     </div>

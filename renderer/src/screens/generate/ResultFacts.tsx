@@ -9,6 +9,10 @@ import { playJob } from '../../store/play.ts';
 import { Chip } from '../../ui/Chip.tsx';
 import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
 
+/** As many digits as tell slow models apart: `0.07×`, `3.4×`, `34×`. */
+const times = (factor: number, format: Format): string =>
+  `${format.number(factor, factor < 1 ? 2 : factor < 10 ? 1 : 0)}×`;
+
 /** What a finished result says of itself, in one quiet line. */
 export function ResultFacts({ job, audio }: { job: Job; audio: AudioSummary | undefined }) {
   const { t } = useTranslation();
@@ -51,7 +55,7 @@ export function ResultFacts({ job, audio }: { job: Job; audio: AudioSummary | un
             first: format.span(result.meta.first_audio_seconds),
           })}
         >
-          {t('results.faster', { factor: `${format.number(1 / result.rtf, result.rtf > 0.1 ? 1 : 0)}×` })}
+          {t('results.faster', { factor: times(1 / result.rtf, format) })}
         </Chip>
       )}
       {result !== null && Object.keys(result.meta.memory.partial).length > 0 && (

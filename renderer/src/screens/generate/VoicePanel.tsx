@@ -2,6 +2,8 @@ import { Dices, Lock, LockOpen } from 'lucide-react';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SpeechModel } from '../../../../main/contract/models.ts';
+import { en } from '../../i18n/en.ts';
+import { isKnown } from '../../i18n/known.ts';
 import { chooseModel, editDraft, rollSeed } from '../../store/commands.ts';
 import { maxSeed } from '../../store/draft.ts';
 import { parameterOf, selectEngine, selectLanguage, selectModel } from '../../store/engines.ts';
@@ -67,6 +69,7 @@ export function VoicePanel() {
           </select>
         </div>
       )}
+      <Dropped />
       <VoiceSelect />
       {model !== undefined && model.languages.length > 1 && <LanguageSelect model={model} />}
       {model !== undefined && <InstructField model={model} />}
@@ -88,6 +91,24 @@ export function VoicePanel() {
       <Seed />
       {engine !== undefined && <MoreParameters engine={engine} />}
     </section>
+  );
+}
+
+/** What the engine chosen last does not take. */
+function Dropped() {
+  const { t } = useTranslation();
+  const format = useFormat();
+  const engine = useStudioState(selectEngine);
+  const dropped = useStudioState((state) => state.dropped);
+  if (engine === undefined || dropped.length === 0) return null;
+  const name = (key: string): string => {
+    if (key === 'speed' || key === 'pitch') return t(`voice.${key}`);
+    return isKnown(en.voice.parameters, key) ? t(`voice.parameters.${key}`) : key;
+  };
+  return (
+    <p role="status" data-testid="dropped" className="-mt-4 text-ink-soft text-xs">
+      {t('voice.dropped', { engine: engine.name, names: format.list(dropped.map(name)) })}
+    </p>
   );
 }
 

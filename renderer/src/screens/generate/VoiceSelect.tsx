@@ -1,6 +1,7 @@
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Speaker, SpeechModel } from '../../../../main/contract/models.ts';
+import type { SavedVoice } from '../../../../main/contract/voices.ts';
 import { en } from '../../i18n/en.ts';
 import { isKnown } from '../../i18n/known.ts';
 import { editDraft } from '../../store/commands.ts';
@@ -31,6 +32,8 @@ export function VoiceSelect() {
       {name(one)}
     </option>
   ));
+  /** Its words are not known, and the model would use them. */
+  const wordless = (one: SavedVoice) => model?.reference_text !== 'none' && one.text === null;
   const lacking = clones && model?.speakers.length === 0 && saved.length === 0;
   return (
     <div>
@@ -56,7 +59,7 @@ export function VoiceSelect() {
               <optgroup label={t('voice.mine')}>
                 {saved.map((one) => (
                   <option key={one.id} value={savedKey(one)}>
-                    {name(one)}
+                    {wordless(one) ? format.parts([name(one), t('voice.wordless')]) : name(one)}
                   </option>
                 ))}
               </optgroup>
@@ -72,6 +75,14 @@ export function VoiceSelect() {
             voice !== undefined && 'description' in voice && <SpeakerNote speaker={voice} />
           ) : (
             <SpeaksNote engine={engine.name} model={model} voice={voice?.language ?? null} />
+          )}
+          {clones && voice !== undefined && 'text' in voice && wordless(voice) && (
+            <p data-testid="wordless-hint">
+              {model.reference_text === 'required' ? t('voice.wordsRequired') : t('voice.wordsOptional')}
+              <code className="selectable mt-1 block break-words rounded-md bg-hover px-2 py-1 text-ink">
+                {`mizuoto voices change ${voice.id} --text ${t('voice.wordsArgument')}`}
+              </code>
+            </p>
           )}
           {clones && saved.length === 0 && (
             <p data-testid="voices-hint">
