@@ -2,7 +2,8 @@
  * Qwen3-TTS's codec decoder at its published size (114 M parameters, random weights), against upstream's PyTorch code on
  * the same checkpoint and codes, in turn:
  * `npm run bench -- qwen3-codec --python PYTHON [--frames N] [--rounds N] [--threads 1,2]`
- * (a Python with qwen-tts 0.1.1; 0.5 GB of temporary files). RTF = compute seconds / audio seconds, without start and
+ * (a Python with qwen-tts 0.1.1, which makes the checkpoint too; 0.5 GB of temporary files; one thread and three rounds take
+ * about three minutes). RTF = compute seconds / audio seconds, without start and
  * load; CPU per second = seconds of all cores per second of audio, which other programs disturb least.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,8 @@ import { codecTensors } from '../main/engines/qwen3-tts/codec-tensors.ts';
 import type { CodecDecoderConfig } from '../main/engines/qwen3-tts/config.ts';
 import { loadWeights } from '../main/nn/checkpoint.ts';
 import { loadAddon } from '../native/load.ts';
-import { compare, measure, option, root } from './lib/harness.ts';
+import { compare, measure, option, orSay, root } from './lib/harness.ts';
+import { peerPython, upstreamQwen3 } from './lib/peer-python.ts';
 
 interface Figures {
   rtf: number;
@@ -34,14 +36,16 @@ async function worker(folder: string, frames: number, threads: number, streaming
   const config = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as CodecDecoderConfig;
   const checkpoint = await addon.openCheckpoint([join(folder, 'model.safetensors')]);
   const module = new CodecDecoder(config, codecTensors(checkpoint));
-  const { store } = await loadWeights(addon, module, checkpoint, {
+  const { store, finite } = await loadWeights(addon, module, checkpoint, {
     component: 'codec',
     device,
     rename: codecDecoderName,
+    checkFinite: 'beside',
   });
   store.bind(device);
   await store.place(-1);
   const load = (performance.now() - began) / 1000;
+  await finite;
   const rows = JSON.parse(readFileSync(join(folder, 'codes.json'), 'utf8')) as number[][];
   const codes = Int32Array.from(rows.slice(0, frames).flat());
   const decoding = new CodecDecoding({ addon, device, module });
@@ -87,12 +91,13 @@ function readSamples(file: string): Float32Array {
 async function main(): Promise<void> {
   const frames = Number(option('frames', '40'));
   const rounds = Number(option('rounds', '3'));
-  const python = option('python', 'python3');
+  const python = await peerPython(upstreamQwen3);
+  if (python === null) throw new Error('The checkpoint is made by it: there is nothing to measure without.');
   const peer = join(root, 'bench', 'peers', 'qwen3_codec_torch.py');
   const folder = mkdtempSync(join(tmpdir(), 'mizuoto-bench-'));
   try {
     await measure(python, [peer, 'make', folder]);
-    for (const threads of option('threads', '1,2').split(',').map(Number)) {
+    for (const threads of option('threads', '1').split(',').map(Number)) {
       const figures = async (command: string, args: string[]) => {
         const { stdout, peakMib } = await measure(command, args);
         // Upstream greets before it answers.
@@ -112,7 +117,7 @@ async function main(): Promise<void> {
           ...['--frames', String(frames), '--threads', String(threads)],
         ]);
       await compare(
-        `Qwen3-TTS codec decoder, ${frames} frames of 80 ms, ${threads} threads`,
+        `Qwen3-TTS codec decoder, ${frames} frames of 80 ms, ${threads} thread(s)`,
         [
           { name: 'mizuoto, whole', run: ours('offline') },
           { name: 'mizuoto, frame by frame', run: ours('streaming') },
@@ -150,5 +155,5 @@ if (process.argv.includes('--worker')) {
   const figures = await worker(option('worker', ''), frames, threads, streaming);
   process.stdout.write(`${JSON.stringify(figures)}\n`);
 } else {
-  await main();
+  await orSay(main);
 }

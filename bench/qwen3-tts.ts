@@ -1,17 +1,19 @@
 /**
- * Generation of Qwen3-TTS 0.6B, on random weights of the true sizes: ours against upstream's PyTorch code and, where it is
- * given, qwentts.cpp, in turn in one run.
+ * Generation of Qwen3-TTS 0.6B, on random weights of the true sizes: ours against upstream's PyTorch code and, where they
+ * are there, qwentts.cpp, in turn in one run.
  *
- *     npm run bench -- qwen3-tts [--rounds N] [--threads N] [--frames N] [--python P] [--dtype float32,bfloat16]
+ *     npm run bench -- qwen3-tts [--rounds N] [--threads 1,2] [--frames N] [--python P] [--dtype float32,bfloat16]
  *                                [--qwentts FOLDER] [--checkpoint FOLDER]
  *
- * `P` is a Python with qwen-tts 0.1.1. FOLDER of qwentts.cpp holds its program `qwen-tts` and, made by its own tools,
+ * `P` is a Python with qwen-tts 0.1.1 (default: python3, where it has that); one thread and three rounds take about five
+ * minutes. FOLDER of qwentts.cpp holds its program `qwen-tts` and, made by its own tools,
  * `talker.gguf` in BF16 of a model with the speaker Ryan, and `codec.gguf`; it takes half the processors, whatever is
- * asked. The checkpoint (1.8 GB) is written to the system's temporary folder and removed, unless one is named. The prompt
+ * asked. Loading ends when the model can be used; its values are then still looked at (`values checked`), which PyTorch does
+ * not do. The checkpoint (1.8 GB) is written to the system's temporary folder and removed, unless one is named. The prompt
  * is 30 positions; frames are drawn with upstream's default settings, without an end.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CodePredictor, codePredictorName } from '../main/engines/qwen3-tts/code-predictor.ts';
@@ -26,10 +28,11 @@ import type { Module } from '../main/nn/module.ts';
 import { Random } from '../main/nn/random.ts';
 import type { Addon, Device } from '../native/addon.ts';
 import { loadAddon } from '../native/load.ts';
-import { type Contender, compare, measure, option, root } from './lib/harness.ts';
+import { type Contender, compare, measure, option, orSay, root } from './lib/harness.ts';
+import { peerPython, requirePeerFiles, upstreamQwen3 } from './lib/peer-python.ts';
 import { talkerConfig, writeRandomCheckpoint } from './lib/qwen3-tts-checkpoint.ts';
 
-const threads = Number(option('threads', String(availableParallelism())));
+const threadCounts = option('threads', '1').split(',').map(Number);
 const frames = Number(option('frames', '12'));
 const rounds = Number(option('rounds', '3'));
 const positions = 30;
@@ -51,35 +54,42 @@ function watchMemory(): NodeJS.Timeout {
 }
 
 interface Networks {
+  /** Settles once every value was looked at. */
+  finite: Promise<unknown>;
   table: TextEmbedding;
   talker: Talker;
   predictor: CodePredictor;
 }
 
-/** As the studio loads it: every value is looked at. */
+/** As the studio loads it: every value is looked at meanwhile, but for the table of which few rows are read. */
 async function load(addon: Addon, device: Device, folder: string): Promise<Networks> {
   const checkpoint = await addon.openCheckpoint([join(folder, 'model.safetensors')]);
+  const checks: Promise<void>[] = [];
   const component = async <T extends Module>(
     name: string,
     module: T,
     rename: (name: string) => string | null,
+    checkFinite: 'beside' | false = 'beside',
   ) => {
     const { unitOf, unitModules } = decideUnits(module);
-    const { store } = await loadWeights(addon, module, checkpoint, {
+    const { store, finite } = await loadWeights(addon, module, checkpoint, {
       component: name,
       device,
       rename,
       unitOf,
       unitModules,
+      checkFinite,
     });
+    checks.push(finite);
     store.bind(device);
     return module;
   };
-  return {
-    table: await component('text embedding', new TextEmbedding(config), textEmbeddingName),
+  const networks = {
     talker: await component('talker', new Talker(config), talkerName),
     predictor: await component('code predictor', new CodePredictor(config), codePredictorName),
+    table: await component('text embedding', new TextEmbedding(config), textEmbeddingName, false),
   };
+  return { ...networks, finite: Promise.all(checks) };
 }
 
 const now = (): number => performance.now() / 1000;
@@ -120,13 +130,15 @@ function bytesPerFrame({ talker, predictor }: Networks): number {
 
 /** One contender's process: ours. */
 async function worker(folder: string): Promise<void> {
+  const threads = threadCounts[0]!;
   const watch = watchMemory();
   const addon = loadAddon();
   const device = await addon.openDevice({ name: 'CPU', threads });
   const begin = now();
   const networks = await load(addon, device, folder);
   const loaded = now();
-  const { talker, predictor } = networks;
+  const { talker, predictor, finite } = networks;
+  const checked = finite.then(now);
   const random = new Random(1);
   const vectors = (count: number) => random.fillNormal(new Float32Array(count * config.hidden_size), 0, 0.03);
   const prompt = { positions, rows: vectors(positions), trailing: new Float32Array(), pad: vectors(1) };
@@ -135,6 +147,7 @@ async function worker(folder: string): Promise<void> {
   const started = now();
   await passes.prefill(prompt.rows);
   const prompted = now();
+  const sound = await checked;
   const noise = new Float32Array(predictor.codes * config.code_predictor_config.vocab_size);
   random.fillGumbel(noise);
   let predicting = 0;
@@ -172,6 +185,8 @@ async function worker(folder: string): Promise<void> {
   const figures = {
     'load seconds': loaded - begin,
     'prompt seconds': prompted - started,
+    'load and prompt seconds': loaded - begin + prompted - started,
+    'values checked': sound - begin,
     'frames per second': 1 / seconds.two!,
     'seconds per frame': seconds.two!,
     'predictor share': predicting / (predicting + stepping),
@@ -186,7 +201,7 @@ async function worker(folder: string): Promise<void> {
   process.exit(0);
 }
 
-function ours(folder: string): Contender {
+function ours(folder: string, threads: number): Contender {
   const self = fileURLToPath(import.meta.url);
   const args = [
     self,
@@ -215,7 +230,7 @@ interface TorchResult {
   peak_anon_mib: number;
 }
 
-function torch(folder: string, python: string, dtype: string): Contender {
+function torch(folder: string, python: string, dtype: string, threads: number): Contender {
   const script = join(root, 'bench', 'peers', 'qwen3_tts_torch.py');
   return {
     name: `PyTorch ${dtype}`,
@@ -226,6 +241,7 @@ function torch(folder: string, python: string, dtype: string): Contender {
       return {
         'load seconds': result.load_seconds,
         'prompt seconds': result.prompt_seconds,
+        'load and prompt seconds': result.load_seconds + result.prompt_seconds,
         'frames per second': 1 / result.frame_seconds,
         'seconds per frame': result.frame_seconds,
         'predictor share': result.predictor_seconds / result.frame_seconds,
@@ -268,21 +284,28 @@ function qwentts(folder: string): Contender {
   };
 }
 
-if (process.argv.includes('--worker')) {
-  await worker(option('checkpoint', ''));
-} else {
+async function main(): Promise<void> {
   const named = option('checkpoint', '');
+  const peer = option('qwentts', '');
+  if (peer !== '') requirePeerFiles('qwentts.cpp', peer, ['qwen-tts', 'talker.gguf', 'codec.gguf']);
+  const python = await peerPython(upstreamQwen3);
   const folder = named === '' ? mkdtempSync(join(tmpdir(), 'mizuoto-bench-')) : named;
   try {
     if (named === '') writeRandomCheckpoint(folder);
-    const contenders = [ours(folder)];
-    const peer = option('qwentts', '');
-    if (peer !== '') contenders.push(qwentts(peer));
-    const python = option('python', '');
-    const dtypes = option('dtype', 'bfloat16').split(',');
-    if (python !== '') contenders.push(...dtypes.map((dtype) => torch(folder, python, dtype)));
-    await compare(`Qwen3-TTS 0.6B, ${frames} frames, ${threads} threads`, contenders, rounds);
+    for (const threads of threadCounts) {
+      const contenders = [ours(folder, threads)];
+      if (peer !== '') contenders.push(qwentts(peer));
+      const dtypes = option('dtype', 'bfloat16').split(',');
+      if (python !== null) contenders.push(...dtypes.map((dtype) => torch(folder, python, dtype, threads)));
+      await compare(`Qwen3-TTS 0.6B, ${frames} frames, ${threads} thread(s)`, contenders, rounds);
+    }
   } finally {
     if (named === '') rmSync(folder, { recursive: true, force: true });
   }
+}
+
+if (process.argv.includes('--worker')) {
+  await worker(option('checkpoint', ''));
+} else {
+  await orSay(main);
 }

@@ -91,6 +91,16 @@ function format(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(4);
 }
 
+/** A benchmark whose failure is a sentence, not a stack. */
+export async function orSay(benchmark: () => Promise<void>): Promise<void> {
+  try {
+    await benchmark();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
 /** `--name value` of the benchmark's own command line. */
 export function option(name: string, fallback: string): string {
   const index = process.argv.indexOf(`--${name}`);
