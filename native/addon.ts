@@ -90,6 +90,8 @@ export interface OpenDeviceOptions {
   simulateBytes?: number;
   /** Bytes that "another program" holds on a simulated device. Changeable later by `setForeignBytes`. */
   foreignBytes?: number;
+  /** The simulated device shares the processor's memory: its kind is `igpu`. */
+  unified?: boolean;
   /** Simulated copy engine: bytes per second of the upload link; 0 or absent = as fast as memcpy. */
   linkBytesPerSecond?: number;
   /**

@@ -8,6 +8,7 @@ const runKeys: Record<VerifyRun['run'], MessageKey> = {
   streamed: 'runStreamed',
   halfway: 'runHalfway',
   whole: 'runWhole',
+  shared: 'runShared',
   'out of memory': 'runOutOfMemory',
   'as set': 'runAsSet',
   resident: 'runResident',

@@ -79,6 +79,8 @@ export const memoryReportSchema = z.object({
   device: z.string(),
   streamed_mb: z.number(),
   loaded_mb: z.number(),
+  /** Of `loaded_mb`: weights read where they lie in the checkpoint, not copied (`compute.vram_mode` shared). */
+  mapped_mb: z.number(),
   size_mb: z.number(),
   peak_mb: z.number(),
   /** Partly loaded components by name. */

@@ -19,7 +19,17 @@ export type VerifyRequest = z.output<typeof verifyRequestSchema>;
 /** One way of running the same request, compared with another. */
 export const verifyRunSchema = z.object({
   engine: z.string(),
-  run: z.enum(['plain', 'streamed', 'halfway', 'whole', 'out of memory', 'as set', 'resident', 'partly']),
+  run: z.enum([
+    'plain',
+    'streamed',
+    'halfway',
+    'whole',
+    'shared',
+    'out of memory',
+    'as set',
+    'resident',
+    'partly',
+  ]),
   /** Of `out of memory`: the stage in which memory ran out. */
   stage: z.string().nullable(),
   device: z.string(),
@@ -28,6 +38,8 @@ export const verifyRunSchema = z.object({
   streamed_mb: z.number(),
   /** Weights on the device while the stages that use them ran. */
   resident_mb: z.number(),
+  /** Of `resident_mb`: read where they lie in the checkpoint, not copied. */
+  mapped_mb: z.number(),
   /** Of speaking, without loading the model. */
   seconds: z.number(),
   /** Stages that were repeated, and placements that were planned anew, after memory ran out. */

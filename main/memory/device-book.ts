@@ -3,7 +3,7 @@ import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { joinSlots, slotBytesOf } from './planner/slots.ts';
 import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
-import { MiB, reserveInForce, type VramPolicy } from './policy.ts';
+import { isUnified, MiB, reserveInForce, type VramPolicy } from './policy.ts';
 
 /** A stage that runs now: what it holds on a device. */
 export interface ActiveStage {
@@ -43,8 +43,8 @@ export class DeviceBook {
 
   constructor(device: Device, options: { unified?: boolean; driver?: string } = {}) {
     this.device = device;
-    this.unified = options.unified ?? device.kind === 'igpu';
     const { backend, description } = device.info();
+    this.unified = options.unified ?? isUnified(device.kind, backend);
     this.key = `${backend}/${device.simulated ? 'simulated' : description}/${options.driver ?? ''}`;
   }
 

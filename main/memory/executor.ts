@@ -15,6 +15,8 @@ export interface ExecutorEnvironment {
   pins: PinBudget;
   /** Bytes of host memory that may be pinned now. */
   pinBudget: () => number;
+  /** Weights that the device can read where they lie in host memory are not copied. */
+  inPlace: boolean;
   /** Components that are whole on the device keep no copy in host memory. */
   dropHostCopies: boolean;
   signal?: CancelToken;
@@ -90,7 +92,7 @@ async function move(
     return before - handle.loadedBytes;
   }
   const stats = handle.store.unitStats(unit);
-  await handle.placeUnit(unit, env.signal);
+  await handle.placeUnit(unit, env.signal, env.inPlace);
   const bytes = handle.loadedBytes - before;
   if (bytes === 0) return 0;
   const now = handle.store.unitStats(unit);

@@ -109,8 +109,14 @@ export class ModelHandle {
     return this.store.streamedBytes;
   }
 
+  /** Owned in host memory, beside the page cache of the checkpoint. */
   get hostBytes(): number {
     return this.store.ownedHostBytes;
+  }
+
+  /** Of `loadedBytes`: weights that the device reads where they lie in the checkpoint, which is their host copy, too. */
+  get mappedBytes(): number {
+    return this.store.mappedBytes;
   }
 
   get inUse(): boolean {
@@ -170,10 +176,13 @@ export class ModelHandle {
     for (const [name, data] of values) await this.store.replace(name, data);
   }
 
-  /** Place a unit, or the fixed part (-1). Resolves with the bytes uploaded. */
-  async placeUnit(unit: number, signal?: CancelToken): Promise<number> {
+  /**
+   * Place a unit, or the fixed part (-1). `inPlace`: what the device can read where it lies is not copied. Resolves with
+   * the bytes allocated.
+   */
+  async placeUnit(unit: number, signal?: CancelToken, inPlace = false): Promise<number> {
     if (this.onHost || this.#isPlaced(unit)) return 0;
-    const bytes = await this.#moving(() => this.store.place(unit, signal));
+    const bytes = await this.#moving(() => this.store.place(unit, signal, inPlace));
     if (unit === fixedPart) this.#fixedPlaced = true;
     else this.#placementOrder.push(unit);
     this.#loadedBytes += this.#bytesOf(unit);

@@ -13,7 +13,7 @@ import { planBeforeNext, unitsToCome } from './planner/next-stage.ts';
 import { planLoad } from './planner/plan.ts';
 import type { Reason } from './planner/reasons.ts';
 import type { LoadRequest, Plan } from './planner/types.ts';
-import type { VramPolicy } from './policy.ts';
+import { resolveMode, type VramPolicy } from './policy.ts';
 import type { StageRequests } from './stage-requests.ts';
 import type { LoadOptions, StageFailure } from './stages.ts';
 import type { Trace } from './trace.ts';
@@ -132,6 +132,7 @@ export class StagePlacer {
     { next, signal, onProgress }: LoadOptions,
   ): Promise<Plan> {
     const { inventory, requests, trace, pins, planLog } = this.#options;
+    const mode = resolveMode(policy.mode, book.unified);
     for (let attempt = 0; ; attempt++) {
       const state = requests.state(book, policy);
       // What the device refused is asked for again without anything beside it.
@@ -148,7 +149,9 @@ export class StagePlacer {
           trace,
           pins,
           pinBudget: () => this.#options.pinBudget(book, policy),
-          dropHostCopies: policy.hostCopies === 'off',
+          inPlace: mode === 'shared',
+          // Where memory is shared, a copy on the device is one in host memory already.
+          dropHostCopies: policy.hostCopies === 'off' || (mode === 'shared' && policy.hostCopies === 'auto'),
           signal,
           onProgress,
         });

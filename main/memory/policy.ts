@@ -1,3 +1,4 @@
+import type { DeviceInfo } from '../../native/addon.ts';
 import type { Settings } from '../contract/settings.ts';
 
 export const MiB = 1024 * 1024;
@@ -69,6 +70,11 @@ export function reserveInForce(
 ): number {
   const usable = Math.min(totalBytes, limitBytes ?? Number.POSITIVE_INFINITY);
   return Math.min(reserveBytes, Math.floor(usable / maxReserveShare));
+}
+
+/** Whether a device shares the processor's memory: integrated GPUs, and all that Metal (`MTL`) runs on here. */
+export function isUnified(kind: DeviceInfo['kind'], backend: string): boolean {
+  return kind === 'igpu' || backend === 'MTL';
 }
 
 /** Unified memory (an integrated GPU) maps weights instead of copying them; a discrete device places and streams. */

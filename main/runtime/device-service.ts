@@ -12,6 +12,8 @@ export interface DeviceChoice {
   name: string;
   threads: number | null;
   simulateBytes: number | null;
+  /** The simulated device shares the processor's memory. */
+  unified: boolean;
   /** Why this one. */
   why: Said;
 }
@@ -54,6 +56,7 @@ export class DeviceService {
       name: 'CPU',
       threads: settings['compute.threads'],
       simulateBytes: null,
+      unified: false,
       why: say('device_asked_for'),
     });
   }
@@ -85,7 +88,7 @@ export class DeviceService {
   }
 
   #book(choice: DeviceChoice): Promise<DeviceBook> {
-    const key = JSON.stringify([choice.name, choice.threads, choice.simulateBytes]);
+    const key = JSON.stringify([choice.name, choice.threads, choice.simulateBytes, choice.unified]);
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     const opening = this.#openDevice(choice).then((book) => {
@@ -104,14 +107,25 @@ export class DeviceService {
       device = await this.#addon.openDevice({
         name: choice.name,
         ...(choice.threads === null ? {} : { threads: choice.threads }),
-        ...(choice.simulateBytes === null ? {} : { simulateBytes: choice.simulateBytes }),
+        ...(choice.simulateBytes === null
+          ? { importHostMemory: importsHostMemory() }
+          : { simulateBytes: choice.simulateBytes, unified: choice.unified }),
       });
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'DeviceNotFound') throw error;
       throw notFound(choice.name, this.infos(), error);
     }
-    return this.#manager.addDevice(device, { unified: device.kind === 'igpu' });
+    // Asked for, its weights are used in place over whatever lies between.
+    return this.#manager.addDevice(
+      device,
+      importsHostMemory() && device.mapsHostMemory ? { unified: true } : {},
+    );
   }
+}
+
+/** For trying: ggml-vulkan can use host memory in place, and says that it cannot. */
+function importsHostMemory(): boolean {
+  return process.env.MIZUOTO_IMPORT_HOST_MEMORY === '1';
 }
 
 /** What `compute.device` and `compute.simulate_vram_mb` mean on a machine with these devices. */
@@ -121,21 +135,22 @@ export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[])
   const wanted = settings['compute.device'];
   if (simulate !== null) {
     const bytes = Math.max(1, Math.round(simulate * MiB));
-    return { name: 'CPU', threads, simulateBytes: bytes, why: say('device_simulated') };
+    const unified = settings['compute.vram_mode'] === 'shared';
+    return { name: 'CPU', threads, simulateBytes: bytes, unified, why: say('device_simulated') };
   }
   if (wanted !== 'auto') {
     const found = devices.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
     if (found === undefined) throw notFound(wanted, devices);
-    return { name: found.name, threads, simulateBytes: null, why: say('device_chosen') };
+    return { name: found.name, threads, simulateBytes: null, unified: false, why: say('device_chosen') };
   }
   const discrete = devices
     .filter(({ kind }) => kind === 'gpu')
     .sort((a, b) => b.totalBytes - a.totalBytes || (a.name < b.name ? -1 : 1));
   const best = discrete[0];
   if (best !== undefined && !isSoftware(best)) {
-    return { name: best.name, threads, simulateBytes: null, why: say('device_most_memory') };
+    return { name: best.name, threads, simulateBytes: null, unified: false, why: say('device_most_memory') };
   }
-  return { name: 'CPU', threads, simulateBytes: null, why: say('device_no_graphics') };
+  return { name: 'CPU', threads, simulateBytes: null, unified: false, why: say('device_no_graphics') };
 }
 
 /** Why a device is used or not, for the list of devices. */

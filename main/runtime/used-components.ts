@@ -6,6 +6,7 @@ import { mebibytes } from '../memory/report.ts';
 interface Use {
   streamedBefore: number;
   loadedBytes: number;
+  mappedBytes: number;
   partial: Partial | null;
 }
 
@@ -23,7 +24,8 @@ export class UsedComponents {
   begin(handles: readonly ModelHandle[]): void {
     for (const handle of handles) {
       if (this.#uses.has(handle)) continue;
-      this.#uses.set(handle, { streamedBefore: handle.streamedBytes, loadedBytes: 0, partial: null });
+      const streamedBefore = handle.streamedBytes;
+      this.#uses.set(handle, { streamedBefore, loadedBytes: 0, mappedBytes: 0, partial: null });
     }
   }
 
@@ -33,6 +35,7 @@ export class UsedComponents {
       const use = this.#uses.get(handle);
       if (use === undefined) continue;
       use.loadedBytes = handle.loadedBytes;
+      use.mappedBytes = handle.mappedBytes;
       use.partial = handle.partial;
     }
   }
@@ -46,11 +49,13 @@ export class UsedComponents {
     this.notePeak();
     let streamed = 0;
     let loaded = 0;
+    let mapped = 0;
     let size = 0;
     const partial: Record<string, Partial> = {};
     for (const [handle, use] of this.#uses) {
       streamed += handle.streamedBytes - use.streamedBefore;
       loaded += use.loadedBytes;
+      mapped += use.mappedBytes;
       size += handle.sizeBytes;
       if (use.partial !== null) partial[handle.component] = use.partial;
     }
@@ -58,6 +63,7 @@ export class UsedComponents {
       device: this.#book.id,
       streamed_mb: mebibytes(streamed),
       loaded_mb: mebibytes(loaded),
+      mapped_mb: mebibytes(mapped),
       size_mb: mebibytes(size),
       peak_mb: mebibytes(this.#peakBytes),
       partial,

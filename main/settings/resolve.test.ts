@@ -77,9 +77,6 @@ describe('settings of one request', () => {
     const limit = refused({ 'compute.vram_mode': 'high', 'compute.vram_limit_mb': 512 });
     expect(limit.code).toBe('contradictory_settings');
     expect(limit.message).toMatch(/vram_limit_mb \(512 MiB\).*vram_reserve_mb \(512 MiB\)/);
-    expect(refused({ 'compute.vram_mode': 'shared', 'compute.simulate_vram_mb': 4 }).code).toBe(
-      'contradictory_settings',
-    );
     expect(refused({ 'compute.device': 'Vulkan0', 'compute.simulate_vram_mb': 4 }).code).toBe(
       'contradictory_settings',
     );

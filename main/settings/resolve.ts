@@ -99,21 +99,12 @@ export function checkTogether(settings: Settings): void {
   const mode = settings['compute.vram_mode'];
   const limit = settings['compute.vram_limit_mb'];
   const reserve = settings['compute.vram_reserve_mb'];
-  const simulated = settings['compute.simulate_vram_mb'];
   if (limit !== null && limit <= reserve && mode === 'high') {
     throw new StudioError(
       'contradictory_settings',
       `compute.vram_mode high loads models whole, but compute.vram_limit_mb (${limit} MiB) leaves nothing above ` +
         `compute.vram_reserve_mb (${reserve} MiB). Raise the limit, lower the reserve, or choose another mode.`,
       { params: { settings: 'compute.vram_limit_mb, compute.vram_reserve_mb', limit, reserve } },
-    );
-  }
-  if (simulated !== null && mode === 'shared') {
-    throw new StudioError(
-      'contradictory_settings',
-      `compute.vram_mode shared needs a device with unified memory, and the device simulated by ` +
-        `compute.simulate_vram_mb (${simulated} MiB) has memory of its own. Choose another mode, or turn the simulation off.`,
-      { params: { settings: 'compute.vram_mode, compute.simulate_vram_mb', simulated } },
     );
   }
 }

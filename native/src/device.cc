@@ -72,7 +72,7 @@ void Device::open() {
     mapsHostMemory_ =
         !isHost_ && (caps_.bufferFromHostPtr || (options_.importHostMemory && info.backend == "Vulkan"));
     if (simulated_) {
-        kind_ = "gpu";
+        kind_ = options_.unified ? "igpu" : "gpu";
         ledger_.limit(*options_.simulateBytes);
         ledger_.setForeign(options_.foreignBytes);
     }

@@ -26,6 +26,8 @@ struct DeviceOptions {
     int threads = 0;
     std::optional<uint64_t> simulateBytes;
     uint64_t foreignBytes = 0;
+    /** The simulated device shares the memory of the processor, as an integrated GPU does. */
+    bool unified = false;
     double linkBytesPerSecond = 0;
     /** Read host memory in place where ggml's backend can and does not say so (Vulkan). */
     bool importHostMemory = false;

@@ -34,8 +34,9 @@ const real = { 'compute.simulate_vram_mb': null, 'compute.vram_limit_mb': null }
 
 /**
  * One request, in every way that memory can be managed: plain on the processor; on simulated devices with all units
- * streamed, with room for half, with room for all, and with memory that runs out in each stage; on every graphics
- * device placed and streamed. Yields each run compared with the first of its kind.
+ * streamed, with room for half, with room for all, with weights that are not copied because memory is shared, and with
+ * memory that runs out in each stage; on every graphics device placed and streamed, and in place where it shares memory.
+ * Yields each run compared with the first of its kind.
  */
 export async function* verifySubject(
   subject: VerifySubject,
@@ -78,6 +79,7 @@ async function* onSimulated(
   }
   const whole = await speak(subject, options, way('whole', sized(roomy, 'normal')));
   yield whole.row;
+  yield (await speak(subject, options, way('shared', sized(roomy, 'shared')))).row;
   for (const { name } of whole.spoken?.stages ?? []) {
     yield (await speak(subject, options, way('out of memory', sized(roomy, 'normal'), name))).row;
   }
@@ -158,6 +160,7 @@ async function speak(
     const used = {
       streamed_mb: spoken.memory.streamed_mb,
       resident_mb: spoken.memory.loaded_mb,
+      mapped_mb: spoken.memory.mapped_mb,
       seconds: spoken.seconds,
       retries: spoken.retries,
       samples: spoken.samples.length,
@@ -173,6 +176,7 @@ async function speak(
 const failure = {
   streamed_mb: 0,
   resident_mb: 0,
+  mapped_mb: 0,
   seconds: 0,
   retries: 0,
   samples: 0,

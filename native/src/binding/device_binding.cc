@@ -26,6 +26,9 @@ DeviceOptions readOptions(const Napi::Value& value) {
         options.foreignBytes =
             static_cast<uint64_t>(readInteger(bytes, "options.foreignBytes", 0, kMaxSafeInteger));
     }
+    if (const Napi::Value value = object.Get("unified"); !isAbsent(value)) {
+        options.unified = readBoolean(value, "options.unified");
+    }
     if (const Napi::Value speed = object.Get("linkBytesPerSecond"); !isAbsent(speed)) {
         options.linkBytesPerSecond = readNumber(speed, "options.linkBytesPerSecond");
         if (!(options.linkBytesPerSecond >= 0)) {
