@@ -137,6 +137,7 @@ export const en = {
   runStreamed: 'all streamed',
   runHalfway: 'halfway',
   runWhole: 'whole',
+  runShared: 'in place',
   runOutOfMemory: 'out of memory in {stage}',
   runAsSet: 'as set',
   runResident: 'resident',
@@ -266,8 +267,8 @@ new one would see.
   helpVerify: `mizuoto verify [--engine ENGINE] [--setting KEY=VALUE]... [--text TEXT] [--json]
 
 Speaks the same words in every way that memory can be managed and compares the samples, bit by bit: plain on the
-processor; on simulated devices all streamed, halfway, whole, and with memory that runs out in each stage; on each
-graphics device resident and streamed. A graphics device rounds otherwise than the processor: how far its audio lies from
+processor; on simulated devices all streamed, halfway, whole, in place, and with memory that runs out in each stage; on
+each graphics device resident and streamed, and in place where it shares the processor's memory. A graphics device rounds otherwise than the processor: how far its audio lies from
 it is told, not judged; from itself it may not differ.
 
   -e, --engine ENGINE     default: all

@@ -131,6 +131,7 @@ export const zhCN: Record<MessageKey, string> = {
   runStreamed: '全部流式加载',
   runHalfway: '一半',
   runWhole: '完整加载',
+  runShared: '原处使用',
   runOutOfMemory: '在 {stage} 阶段内存不足',
   runAsSet: '按设置',
   runResident: '常驻',
@@ -258,8 +259,8 @@ mizuoto models check 模型             检查每个文件,并在已知哈希时
   -w, --watch   每次变化都重新显示,直到按 Ctrl-C;加 --json 时每行一个对象`,
   helpVerify: `mizuoto verify [--engine 引擎] [--setting 键=值]... [--text 文本] [--json]
 
-用每一种管理显存的方式朗读同样的词,并逐位比较采样:在处理器上普通运行;在模拟设备上全部流式加载、一半、完整加载,
-并让每个阶段都遇到内存不足;在每块显卡上常驻和流式加载。显卡的舍入方式与处理器不同,
+用每一种管理显存的方式朗读同样的词,并逐位比较采样:在处理器上普通运行;在模拟设备上全部流式加载、一半、完整加载、原处使用,
+并让每个阶段都遇到内存不足;在每块显卡上常驻和流式加载,与处理器共享内存的还要原处使用。显卡的舍入方式与处理器不同,
 与处理器的差异只作说明,不算错误;同一设备上则必须完全相同。
 
   -e, --engine 引擎       默认:all

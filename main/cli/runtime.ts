@@ -1,4 +1,5 @@
 import type { ComponentSnapshot, ModelSnapshot, RuntimeSnapshot, StudioClient } from '../contract/index.ts';
+import { say } from '../contract/said.ts';
 import { findRunningStudio, type RunningStudio } from '../server/running-studio.ts';
 import { studioFolders } from '../settings/paths.ts';
 import type { Parsed } from './arguments.ts';
@@ -166,15 +167,22 @@ function bytesOf(of: ModelSnapshot | ComponentSnapshot): string[] {
 
 /** Why components are only partly on the device, and what the studio has learned of the model. */
 function remarksOf({ name, components, calibration }: ModelSnapshot, messages: Messages): string[] {
-  const remarks = components.flatMap(({ name: component, partial }) =>
-    partial === null ? [] : [reasonOf(component, partial, messages)],
-  );
+  const remarks = components.flatMap(({ name: component, partial, mapped_bytes, loaded_bytes }) => {
+    const own = partial === null ? [] : [reasonOf(component, partial, messages)];
+    if (mapped_bytes === 0) return own;
+    const sizes = { mapped: mebibytes(mapped_bytes), copied: mebibytes(loaded_bytes - mapped_bytes) };
+    return [...own, messages.said(say('weights_in_place', { component, ...sizes }))];
+  });
   if (calibration.state === 'not_needed') return remarks;
   const { runs, ratio } = calibration;
   return [
     ...remarks,
     messages.get(calibrationKeys[calibration.state], { name, runs, ratio: ratio.toFixed(2) }),
   ];
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round((bytes / 2 ** 20) * 10) / 10;
 }
 
 function reasonOf(component: string, partial: Partial, messages: Messages): string {

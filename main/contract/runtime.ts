@@ -11,6 +11,8 @@ export const deviceSnapshotSchema = z.object({
   description: z.string(),
   kind: z.enum(['cpu', 'gpu', 'igpu', 'accel']),
   simulated: z.boolean(),
+  /** Shares the processor's memory. */
+  unified: z.boolean(),
   /** Whether the host uses it, and why (not): in English, and as what every language can say. */
   used: z.boolean(),
   why: z.string(),
@@ -33,7 +35,10 @@ export const componentSnapshotSchema = z.object({
   loaded_bytes: bytes,
   /** Streamed since the model was loaded. */
   streamed_bytes: bytes,
+  /** Owned in host memory: copies, beside the page cache of the checkpoint. */
   host_bytes: bytes,
+  /** Of `loaded_bytes`: read where they lie in the checkpoint, not copied (`compute.vram_mode` shared). */
+  mapped_bytes: bytes,
   units: z.number().int(),
   units_resident: z.number().int(),
   partial: partialSchema.nullable(),
@@ -56,6 +61,7 @@ export const modelSnapshotSchema = z.object({
   loaded_bytes: bytes,
   streamed_bytes: bytes,
   host_bytes: bytes,
+  mapped_bytes: bytes,
   components: z.array(componentSnapshotSchema),
   calibration: z.object({
     state: z.enum(['not_needed', 'none', 'calibrated', 'stale']),

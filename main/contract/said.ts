@@ -25,6 +25,8 @@ const valueKinds: Partial<Record<string, ValueKind>> = {
   free: 'size',
   held: 'size',
   loaded: 'size',
+  mapped: 'size',
+  copied: 'size',
   needed: 'size',
   possible: 'size',
   reserve: 'size',

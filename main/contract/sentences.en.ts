@@ -29,6 +29,10 @@ export const sentencesEn = {
   residency_cost:
     '{component}: {resident} of {total} units are resident, chosen by time saved per byte: one pass takes {time}; by rule it would take {rule}, with everything resident {compute}.',
   residency_rule: '{component}: {resident} of {total} units are resident, {how}.',
+  weights_in_place:
+    '{component}: {mapped} of its weights are used where they lie in the checkpoint; {copied} were copied.',
+  weights_refused:
+    '{device} does not take {bytes} of {component} where they lie in the checkpoint: they were copied.',
   waiting: '{name} waits for {holder}, which holds {held} on {device}.',
   wait_over: '{name} waited {seconds} for {holder}; it is tried all the same.',
   retry:

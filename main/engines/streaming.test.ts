@@ -17,7 +17,8 @@ import { exampleEngine } from './testing/example/index.ts';
 /**
  * Every engine of the studio by itself: a new one is tested from the moment it is registered. Its tiny models speak in
  * every way that memory can be managed, and no sample may change: all streamed, halfway, whole, and with memory that
- * runs out in each stage, on simulated devices; placed and streamed on Vulkan. The example is the engine of
+ * runs out in each stage, and where they lie in the checkpoint, on simulated devices; placed, streamed and in place on
+ * Vulkan. The example is the engine of
  * docs/writing-engines.md.
  */
 const registered = [exampleEngine(), ...engines];
@@ -31,10 +32,12 @@ describe.each(registered.map((engine) => [engine.id, engine] as const))('%s', (_
     folder = mkdtempSync(join(tmpdir(), 'mizuoto-tiny-'));
     models = await engine.tiny({ addon, voicePrompts: noVoicePrompts }, folder);
     process.env.MIZUOTO_POISON_SLOTS = '1';
+    process.env.MIZUOTO_IMPORT_HOST_MEMORY = '1';
     for (const tiny of models) verified.set(tiny.name, await verify(engine, tiny));
   }, 900_000);
   afterAll(() => {
     delete process.env.MIZUOTO_POISON_SLOTS;
+    delete process.env.MIZUOTO_IMPORT_HOST_MEMORY;
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -59,23 +62,28 @@ describe.each(registered.map((engine) => [engine.id, engine] as const))('%s', (_
       expect(whole!.streamed_mb).toBe(0);
       expect(halfway!.resident_mb).toBeGreaterThan(streamed!.resident_mb);
       expect(halfway!.resident_mb).toBeLessThan(whole!.resident_mb);
+      const shared = named('shared')[0]!;
+      expect(shared).toMatchObject({ streamed_mb: 0, resident_mb: whole!.resident_mb });
+      expect(shared.mapped_mb, `${name}: nothing is in place`).toBeGreaterThan(0);
+      for (const { run, mapped_mb } of runs) if (run !== 'shared') expect(mapped_mb, run).toBe(0);
       expect(named('out of memory').length).toBeGreaterThan(0);
       for (const { retries } of named('out of memory')) expect(retries).toBeGreaterThan(0);
     }
   });
 
-  test.runIf(vulkanName !== null)('Vulkan: placed and streamed, the same samples', () => {
+  test.runIf(vulkanName !== null)('Vulkan: placed, streamed and in place, the same samples', () => {
     for (const [name, runs] of verified) {
       const onVulkan = runs.filter(({ device }) => device === vulkanName);
       expect(
         onVulkan.map(({ run }) => run),
         name,
-      ).toEqual(['resident', 'streamed']);
-      const [resident, streamed] = onVulkan;
+      ).toEqual(['resident', 'streamed', 'shared']);
+      const [resident, streamed, shared] = onVulkan;
       // How far it is from the processor's is not judged: a device that rounds otherwise may draw another token.
       expect(resident, name).toMatchObject({ ok: true, error: null, streamed_mb: 0 });
       expect(streamed, name).toMatchObject({ identical: true, ok: true });
       expect(streamed!.streamed_mb).toBeGreaterThan(0);
+      expect(shared, name).toMatchObject({ identical: true, ok: true, streamed_mb: 0 });
     }
   });
 });

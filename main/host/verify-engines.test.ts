@@ -43,6 +43,8 @@ describe.each(builtIn)('%s', (engine) => {
     expect(whole!.streamed_mb).toBe(0);
     expect(halfway!.resident_mb).toBeGreaterThan(streamed!.resident_mb);
     expect(halfway!.resident_mb).toBeLessThan(whole!.resident_mb);
+    expect(named('shared')[0]).toMatchObject({ streamed_mb: 0, resident_mb: whole!.resident_mb });
+    expect(named('shared')[0]!.mapped_mb).toBeGreaterThan(0);
     expect(named('out of memory').length).toBeGreaterThan(0);
     for (const { retries } of named('out of memory')) expect(retries).toBeGreaterThan(0);
   }, 300_000);

@@ -2,7 +2,7 @@ import type { CancelToken } from '../../native/addon.ts';
 import type { DeviceBook } from './device-book.ts';
 import type { PinBudget } from './host-memory.ts';
 import { fixedPart, type ModelHandle } from './model-handle.ts';
-import { mib } from './planner/reasons.ts';
+import { mib, reason } from './planner/reasons.ts';
 import { slotBytesOf } from './planner/slots.ts';
 import type { ComponentPlan, GiveUp, Plan } from './planner/types.ts';
 import { gaveUpFor, partialOf } from './report.ts';
@@ -50,6 +50,7 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     const handle = env.handle(component.component);
     const placed = new Set(handle.placementOrder);
     if (handle.fixedPlaced) placed.add(fixedPart);
+    const before = done;
     for (const unit of [fixedPart, ...component.resident]) {
       if (placed.has(unit)) continue;
       done += await move(handle, unit, 1, env);
@@ -59,8 +60,31 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     if (!env.pins.settled(handle, component.streamed)) {
       env.pins.settle(handle, component.streamed, env.pinBudget());
     }
+    if (env.inPlace && done > before) tellMapped(handle, env);
     if (env.dropHostCopies && handle.isWhole) await handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
+  }
+}
+
+/** Bytes that were to be used in place and that the device did not take. */
+function refusedOf({ store, unitCount }: ModelHandle): number {
+  let bytes = store.unitStats(fixedPart).refusedBytes;
+  for (let unit = 0; unit < unitCount; unit++) bytes += store.unitStats(unit).refusedBytes;
+  return bytes;
+}
+
+function tellMapped(handle: ModelHandle, { trace, book }: ExecutorEnvironment): void {
+  const { id: component, mappedBytes, loadedBytes } = handle;
+  const refused = refusedOf(handle);
+  const device = book.id;
+  if (mappedBytes > 0) {
+    const sizes = { mapped: mib(mappedBytes), copied: mib(loadedBytes - mappedBytes) };
+    const why = reason('weights_in_place', { component, ...sizes });
+    trace.add({ kind: 'plan', device, subject: component, bytes: mappedBytes, why });
+  }
+  if (refused > 0) {
+    const why = reason('weights_refused', { component, device, bytes: mib(refused) });
+    trace.add({ kind: 'warning', device, subject: component, bytes: refused, why });
   }
 }
 

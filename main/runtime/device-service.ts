@@ -4,7 +4,7 @@ import { type Said, say } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
-import { MiB } from '../memory/policy.ts';
+import { isUnified, MiB } from '../memory/policy.ts';
 import { checkContradictions } from './contradictions.ts';
 
 /** Which device a set of settings means. */
@@ -115,17 +115,19 @@ export class DeviceService {
       if ((error as { code?: unknown }).code !== 'DeviceNotFound') throw error;
       throw notFound(choice.name, this.infos(), error);
     }
-    // Asked for, its weights are used in place over whatever lies between.
-    return this.#manager.addDevice(
-      device,
-      importsHostMemory() && device.mapsHostMemory ? { unified: true } : {},
-    );
+    const { backend } = device.info();
+    return this.#manager.addDevice(device, { unified: sharesMemory({ kind: device.kind, backend }) });
   }
 }
 
 /** For trying: ggml-vulkan can use host memory in place, and says that it cannot. */
 function importsHostMemory(): boolean {
   return process.env.MIZUOTO_IMPORT_HOST_MEMORY === '1';
+}
+
+/** Whether `shared` is a mode of this device: it shares the processor's memory, or was asked to use it. */
+export function sharesMemory({ kind, backend }: Pick<DeviceInfo, 'kind' | 'backend'>): boolean {
+  return isUnified(kind, backend) || (backend === 'Vulkan' && importsHostMemory());
 }
 
 /** What `compute.device` and `compute.simulate_vram_mb` mean on a machine with these devices. */

@@ -9,7 +9,7 @@ const ram = 32 * 1024 * MiB;
 
 function inForce(change: Partial<Settings>, kind: DeviceSnapshot['kind'], totalMb: number) {
   const settings = { ...defaultSettings(), ...change };
-  const device = { id: 'GPU0', kind, total_bytes: totalMb * MiB };
+  const device = { id: 'GPU0', kind, unified: kind === 'igpu', total_bytes: totalMb * MiB };
   const { values, notes } = policyInForce(settings, policyFromSettings(settings, ram, 'linux'), device);
   return {
     mode: values['compute.vram_mode'],

@@ -11,7 +11,7 @@ import { reserveInForce, resolveMode, type VramPolicy } from '../memory/policy.t
 export function policyInForce(
   settings: Settings,
   policy: VramPolicy,
-  device: Pick<DeviceSnapshot, 'id' | 'kind' | 'total_bytes'> | null,
+  device: Pick<DeviceSnapshot, 'id' | 'kind' | 'unified' | 'total_bytes'> | null,
 ): { values: RuntimeSnapshot['policy']; notes: Said[] } {
   const moves = device !== null && device.kind !== 'cpu';
   const reserve = moves
@@ -21,7 +21,7 @@ export function policyInForce(
       : 0;
   const values = {
     'compute.device': settings['compute.device'],
-    'compute.vram_mode': moves ? resolveMode(policy.mode, device.kind === 'igpu') : policy.mode,
+    'compute.vram_mode': moves ? resolveMode(policy.mode, device.unified) : policy.mode,
     'compute.vram_reserve_mb': mib(reserve),
     'compute.vram_limit_mb': settings['compute.vram_limit_mb'],
     'compute.ram_reserve_mb': mib(policy.ramReserveBytes),
@@ -43,12 +43,16 @@ export function policyInForce(
 
 function notesOf(
   policy: VramPolicy,
-  { id, kind, total_bytes: totalBytes }: Pick<DeviceSnapshot, 'id' | 'kind' | 'total_bytes'>,
+  {
+    id,
+    kind,
+    unified,
+    total_bytes: totalBytes,
+  }: Pick<DeviceSnapshot, 'id' | 'kind' | 'unified' | 'total_bytes'>,
   reserveBytes: number,
 ): Said[] {
   if (kind === 'cpu') return [say('policy_processor', { device: id })];
   const notes: Said[] = [];
-  const unified = kind === 'igpu';
   const mode = resolveMode(policy.mode, unified);
   if (policy.mode === 'auto')
     notes.push(say(unified ? 'policy_auto_unified' : 'policy_auto', { device: id, mode }));

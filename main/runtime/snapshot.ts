@@ -11,7 +11,13 @@ import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { reserveInForce, type VramPolicy } from '../memory/policy.ts';
-import { chooseDevice, type DeviceChoice, type DeviceService, whyDevice } from './device-service.ts';
+import {
+  chooseDevice,
+  type DeviceChoice,
+  type DeviceService,
+  sharesMemory,
+  whyDevice,
+} from './device-service.ts';
 import type { LoadedModel, LoadedModels } from './loaded-models.ts';
 import { policyInForce } from './policy-in-force.ts';
 
@@ -57,7 +63,8 @@ function deviceSnapshots({ devices, settings, policy }: SnapshotSources): Device
   const simulated = opened
     .filter(({ device }) => device.simulated)
     .map((book) => {
-      const used = book.device.memory().totalBytes === choice.simulateBytes;
+      const used =
+        book.device.memory().totalBytes === choice.simulateBytes && book.unified === choice.unified;
       const why = used ? choice.why : say('device_for_request');
       return deviceSnapshot(book.device.info(), book, { used, why }, policy);
     });
@@ -67,7 +74,7 @@ function deviceSnapshots({ devices, settings, policy }: SnapshotSources): Device
 
 /** A simulated device before the first request opens it. */
 function simulatedSnapshot(
-  { simulateBytes, name, why }: DeviceChoice,
+  { simulateBytes, name, unified, why }: DeviceChoice,
   infos: readonly DeviceInfo[],
   policy: VramPolicy,
 ): DeviceSnapshot {
@@ -76,8 +83,9 @@ function simulatedSnapshot(
   return {
     id: 'Simulated0',
     description: `Simulated device on ${processor}`,
-    kind: 'gpu',
+    kind: unified ? 'igpu' : 'gpu',
     simulated: true,
+    unified,
     used: true,
     why: why.message,
     reason: why,
@@ -98,6 +106,7 @@ function safeChoice(settings: Settings, infos: readonly DeviceInfo[]): DeviceCho
       name: '',
       threads: null,
       simulateBytes: null,
+      unified: false,
       why: say('device_missing', { device: settings['compute.device'] }),
     };
   }
@@ -120,6 +129,7 @@ function deviceSnapshot(
     description: info.description,
     kind: info.kind,
     simulated: book?.device.simulated ?? false,
+    unified: book?.unified ?? sharesMemory(info),
     used: use.used,
     why: use.why.message,
     reason: use.why,
@@ -148,6 +158,7 @@ function modelSnapshot(model: LoadedModel, sources: SnapshotSources): ModelSnaps
     loaded_bytes: sum(({ loaded_bytes }) => loaded_bytes),
     streamed_bytes: sum(({ streamed_bytes }) => streamed_bytes),
     host_bytes: sum(({ host_bytes }) => host_bytes),
+    mapped_bytes: sum(({ mapped_bytes }) => mapped_bytes),
     components,
     calibration: calibrationSnapshot(model, sources),
   };
@@ -162,6 +173,7 @@ function componentSnapshot(handle: ModelHandle): ComponentSnapshot {
     loaded_bytes: handle.loadedBytes,
     streamed_bytes: handle.streamedBytes,
     host_bytes: handle.hostBytes,
+    mapped_bytes: handle.mappedBytes,
     units: handle.unitCount,
     units_resident: handle.onHost ? handle.unitCount : handle.placementOrder.length,
     partial: handle.partial,

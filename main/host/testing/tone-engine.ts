@@ -70,6 +70,7 @@ function toneRun(engine: string, run: 'plain' | 'streamed'): VerifyRun {
     device_mb: plain ? null : 4,
     streamed_mb: plain ? 0 : 4,
     resident_mb: plain ? 4 : 0,
+    mapped_mb: 0,
     seconds: 0.01,
     retries: 0,
     samples: 1000,
@@ -174,7 +175,15 @@ export class ToneBackend implements SpeechBackend {
         pitch: task.pitch,
         ...(task.engine === 'echo' ? heard(task) : {}),
       },
-      memory: { device: 'CPU', streamed_mb: 0, loaded_mb: 4, size_mb: 4, peak_mb: 4, partial: {} },
+      memory: {
+        device: 'CPU',
+        streamed_mb: 0,
+        loaded_mb: 4,
+        mapped_mb: 0,
+        size_mb: 4,
+        peak_mb: 4,
+        partial: {},
+      },
       warnings: [],
     };
   }
@@ -222,9 +231,15 @@ export class ToneBackend implements SpeechBackend {
   view(): RuntimeView {
     const loaded = this.#model && this.#model.state !== 'loading' ? sizeBytes : 0;
     const held = { weights: loaded, slots: 0, compute: 0, io: 0, state: 0 };
-    const device = { id: 'CPU', description: 'Test device', kind: 'cpu' as const, simulated: false };
+    const device = {
+      id: 'CPU',
+      description: 'Test device',
+      kind: 'cpu' as const,
+      simulated: false,
+      unified: false,
+    };
     const model = { id: 'tone', engine: 'tone', name: 'Tone', device: 'CPU', size_bytes: sizeBytes };
-    const bytes = { loaded_bytes: loaded, streamed_bytes: 0, host_bytes: 0 };
+    const bytes = { loaded_bytes: loaded, streamed_bytes: 0, host_bytes: 0, mapped_bytes: 0 };
     return {
       devices: [
         {

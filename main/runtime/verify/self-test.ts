@@ -55,7 +55,7 @@ function capabilitiesOf(device: Device): NonNullable<SelfTest['capabilities']> {
   return {
     async: caps.async,
     host_buffers: caps.hostBuffer,
-    host_pointer: caps.bufferFromHostPtr,
+    host_pointer: device.isHost ? caps.bufferFromHostPtr : device.mapsHostMemory,
     events: caps.events,
     dtypes: ['f32', ...narrowTypes.filter((dtype) => device.supportsDType(dtype))],
   };

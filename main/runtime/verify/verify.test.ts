@@ -52,6 +52,7 @@ describe('verifySubject', () => {
       ['streamed', true, 0],
       ['halfway', true, 0],
       ['whole', true, 0],
+      ['shared', true, 0],
       ['out of memory', true, 2],
     ]);
   });
@@ -76,14 +77,14 @@ describe('verifySubject', () => {
   it('takes silence and failures for what they are', async () => {
     expect(await verify(subject(() => [0, 0]))).toMatchObject([
       { run: 'plain', ok: false },
-      ...Array(4).fill({}),
+      ...Array(5).fill({}),
     ]);
     const failing = subject((simulated) => {
       if (simulated) throw new Error('no');
       return [1];
     });
     const runs = await verify(failing);
-    expect(runs.map(({ ok }) => ok)).toEqual([true, false, false]);
+    expect(runs.map(({ ok }) => ok)).toEqual([true, false, false, false]);
     expect(runs[1]).toMatchObject({ identical: null, error: { code: 'internal' } });
   });
 

@@ -3,6 +3,7 @@ import { type ErrorBody, StudioError } from '../../contract/errors.ts';
 import type { Settings } from '../../contract/settings.ts';
 import type { VerifyRun } from '../../contract/verify.ts';
 import { MiB } from '../../memory/policy.ts';
+import { sharesMemory } from '../device-service.ts';
 import { compareSamples } from './compare.ts';
 import { type Spoken, speakOnce, type VerifySubject } from './speak-once.ts';
 
@@ -101,7 +102,7 @@ function graphicsDevices({ addon, settings, asked }: VerifyOptions): DeviceInfo[
   return found.filter(({ name }) => name.toLowerCase() === wanted);
 }
 
-/** The runs of one graphics device: placed as far as it fits, and all streamed. */
+/** The runs of one graphics device: placed as far as it fits, all streamed, and in place where it shares memory. */
 export async function* onGraphics(
   subject: VerifySubject,
   options: VerifyOptions,
@@ -128,14 +129,14 @@ export async function* onGraphics(
     samples: first.spoken.samples,
     sameDevice: true,
   };
-  yield (
-    await speak(subject, options, {
-      run: 'streamed',
-      device: device.name,
-      settings: settings('none'),
-      against,
-    })
-  ).row;
+  const others = [
+    { run: 'streamed', mode: 'none' },
+    ...(sharesMemory(device) ? [{ run: 'shared', mode: 'shared' } as const] : []),
+  ] as const;
+  for (const { run, mode } of others) {
+    const way: Way = { run, device: device.name, settings: settings(mode), against };
+    yield (await speak(subject, options, way)).row;
+  }
 }
 
 async function speak(
@@ -189,7 +190,7 @@ const failure = {
 
 /** The row of a graphics device whose driver ended the run; `done` runs of it had come before. */
 export function brokenRun(engine: string, device: string, done: number, error: ErrorBody): VerifyRun {
-  const run = done === 0 ? 'resident' : 'streamed';
+  const run = (['resident', 'streamed'] as const)[done] ?? 'shared';
   return {
     engine,
     run,

@@ -138,6 +138,7 @@ export const fakeCpu: DeviceSnapshot = {
   description: 'AMD Ryzen 7 7840U',
   kind: 'cpu',
   simulated: false,
+  unified: false,
   used: true,
   why: say('device_no_graphics').message,
   reason: say('device_no_graphics'),
@@ -153,6 +154,7 @@ export const fakeGpu: DeviceSnapshot = {
   description: 'NVIDIA GeForce RTX 4070',
   kind: 'gpu',
   simulated: false,
+  unified: false,
   used: true,
   why: say('device_most_memory').message,
   reason: say('device_most_memory'),
@@ -172,6 +174,7 @@ export function wholly(device = 'CPU'): ModelSnapshot {
     loaded_bytes: size,
     streamed_bytes: 0,
     host_bytes: 0,
+    mapped_bytes: 0,
     units,
     units_resident: units,
     partial: null,
@@ -189,6 +192,7 @@ export function wholly(device = 'CPU'): ModelSnapshot {
     loaded_bytes: 8_900_000,
     streamed_bytes: 0,
     host_bytes: 0,
+    mapped_bytes: 0,
     components: [
       component('acoustic', 'oneshot', 5_420_000, 9),
       component('vocoder', 'oneshot', 3_480_000, 6),
@@ -211,6 +215,7 @@ function partly(): ModelSnapshot {
     loaded_bytes: 2.9 * GiB,
     streamed_bytes: 38.2 * GiB,
     host_bytes: 4.6 * GiB,
+    mapped_bytes: 0,
     components: [
       {
         name: 'talker',
@@ -220,6 +225,7 @@ function partly(): ModelSnapshot {
         loaded_bytes: 1.7 * GiB,
         streamed_bytes: 38.2 * GiB,
         host_bytes: 3.4 * GiB,
+        mapped_bytes: 0,
         units: 28,
         units_resident: 11,
         partial: {
@@ -241,6 +247,7 @@ function partly(): ModelSnapshot {
         loaded_bytes: 1.2 * GiB,
         streamed_bytes: 0,
         host_bytes: 1.2 * GiB,
+        mapped_bytes: 0,
         units: 14,
         units_resident: 14,
         partial: null,
@@ -326,7 +333,15 @@ export function fakeResult(patch: Partial<SpeakResult> = {}): SpeakResult {
     voice: 'slt',
     applied: { speed: 1, pitch: 1 },
     meta: {
-      memory: { device: 'CPU', streamed_mb: 0, loaded_mb: 8.5, size_mb: 8.5, peak_mb: 31, partial: {} },
+      memory: {
+        device: 'CPU',
+        streamed_mb: 0,
+        loaded_mb: 8.5,
+        mapped_mb: 0,
+        size_mb: 8.5,
+        peak_mb: 31,
+        partial: {},
+      },
       compute_seconds: 0.2,
       first_audio_seconds: 0.09,
       chunks: 2,
