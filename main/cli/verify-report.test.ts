@@ -16,6 +16,7 @@ function made(change: Partial<VerifyRun> = {}): VerifyRun {
     device_mb: 64,
     streamed_mb: 8,
     resident_mb: 1,
+    mapped_mb: 0,
     seconds: 1,
     retries: 0,
     samples: 1000,
