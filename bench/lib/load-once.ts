@@ -4,12 +4,15 @@ import type { GraphBuilder } from '../../main/nn/graph.ts';
 import { Linear } from '../../main/nn/layers/linear.ts';
 import { Module } from '../../main/nn/module.ts';
 import type { Tensor } from '../../main/nn/tensor.ts';
-import type { DType } from '../../native/addon.ts';
+import type { DType, OpenDeviceOptions } from '../../native/addon.ts';
 import { loadAddon } from '../../native/load.ts';
 import { layerShapes, width } from './random-checkpoint.ts';
 
 /** Where the weights go and in which type. */
-export type Way = 'cpu' | 'simulated' | 'cpu-f32' | 'cpu-f16' | 'cpu-q8_0';
+export type Way = 'cpu' | 'simulated' | 'cpu-f32' | 'cpu-f16' | 'cpu-q8_0' | SharedWay;
+
+/** On a device that shares the processor's memory: copied there, or used where they lie. */
+export type SharedWay = `${'unified' | 'vulkan'}-${'copied' | 'mapped'}`;
 
 class Layer extends Module {
   readonly up = new Linear(layerShapes.up[1], layerShapes.up[0], { bias: false });
@@ -32,6 +35,10 @@ class Layers extends Module {
 
 export interface Loaded {
   seconds: number;
+  /** Of `seconds`: until everything was in its place. */
+  placedSeconds: number;
+  /** Weights that the device uses where they lie in the checkpoint. */
+  mappedBytes: number;
   /** Held by a simulated device. */
   deviceBytes: number;
   /** Host memory that the weights keep. */
@@ -41,8 +48,7 @@ export interface Loaded {
 /** Loads the checkpoint as a component of an engine and runs it once; `begin` is awaited right before. */
 export async function loadOnce(way: Way, path: string, begin: () => Promise<void>): Promise<Loaded> {
   const addon = loadAddon();
-  const simulate = way === 'simulated' ? { simulateBytes: 2 ** 33 } : {};
-  const device = await addon.openDevice({ name: 'CPU', threads: 2, ...simulate });
+  const device = await addon.openDevice(deviceOf(way));
   const book = new DeviceBook(device);
   globalThis.gc?.();
   await begin();
@@ -51,6 +57,8 @@ export async function loadOnce(way: Way, path: string, begin: () => Promise<void
   const module = new Layers(checkpoint.tensors.length / 2);
   const target = way === 'cpu-f16' || way === 'cpu-q8_0' ? (way.slice(4) as DType) : null;
   let ownedBytes: number;
+  let mappedBytes = 0;
+  let placedSeconds = 0;
   if (target !== null) {
     // No engine asks for these yet; the weights' own conversion is what is measured.
     const store = addon.createWeightStore(
@@ -80,15 +88,25 @@ export async function loadOnce(way: Way, path: string, begin: () => Promise<void
       dtype: way === 'cpu-f32' ? 'f32' : 'keep',
     });
     checkpoint.close();
-    for (let unit = -1; unit < handle.unitCount; unit++) await handle.placeUnit(unit);
+    for (let unit = -1; unit < handle.unitCount; unit++) {
+      await handle.placeUnit(unit, undefined, way.endsWith('-mapped'));
+    }
+    placedSeconds = (performance.now() - start) / 1000;
     const { GraphBuilder } = await import('../../main/nn/graph.ts');
     const g = new GraphBuilder(addon);
     g.output('y', module.forward(g, g.input('x', 'f32', [1, width])));
     const graph = g.compile(device, book.arena);
     await graph.run({ x: new Float32Array(width).fill(0.01) });
     ownedBytes = handle.hostBytes;
+    mappedBytes = handle.mappedBytes;
   }
   const seconds = (performance.now() - start) / 1000;
   const held = Object.values(device.memory().held).reduce((sum, bytes) => sum + bytes, 0);
-  return { seconds, deviceBytes: way === 'simulated' ? held : 0, ownedBytes };
+  return { seconds, placedSeconds, mappedBytes, deviceBytes: way === 'simulated' ? held : 0, ownedBytes };
+}
+
+function deviceOf(way: Way): OpenDeviceOptions {
+  if (way.startsWith('vulkan')) return { name: 'Vulkan0', importHostMemory: true };
+  const simulated = way === 'simulated' || way.startsWith('unified');
+  return { name: 'CPU', threads: 2, ...(simulated ? { simulateBytes: 2 ** 33 } : {}) };
 }

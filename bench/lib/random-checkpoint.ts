@@ -13,8 +13,12 @@ export interface RandomCheckpoint {
 /** `[out, in]` of each layer's two products. */
 export const layerShapes = { up: [hidden, width], down: [width, hidden] } as const;
 
-/** Layers of 64 MiB in bf16: `layers.N.up.weight [8192, 2048]` and `layers.N.down.weight [2048, 8192]`. */
-export async function writeCheckpoint(path: string, mebibytes: number): Promise<RandomCheckpoint> {
+/** Layers of 64 MiB in bf16 (or f16: the same bytes, other values): `layers.N.up.weight [8192, 2048]` and `layers.N.down.weight [2048, 8192]`. */
+export async function writeCheckpoint(
+  path: string,
+  mebibytes: number,
+  dtype: 'BF16' | 'F16' = 'BF16',
+): Promise<RandomCheckpoint> {
   const tensorBytes = hidden * width * 2;
   const layers = Math.max(1, Math.floor((mebibytes * 2 ** 20) / (2 * tensorBytes)));
   const header: Record<string, { dtype: string; shape: readonly number[]; data_offsets: [number, number] }> =
@@ -23,7 +27,7 @@ export async function writeCheckpoint(path: string, mebibytes: number): Promise<
   for (let layer = 0; layer < layers; layer++) {
     for (const [name, shape] of Object.entries(layerShapes)) {
       header[`layers.${layer}.${name}.weight`] = {
-        dtype: 'BF16',
+        dtype,
         shape,
         data_offsets: [offset, offset + tensorBytes],
       };
