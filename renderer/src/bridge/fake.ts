@@ -12,17 +12,16 @@ import {
   partialSnapshot,
   wholly,
 } from './fake-data.ts';
+import { smallSnapshot, unifiedSnapshot } from './fake-devices.ts';
 import { FakeHost } from './fake-host.ts';
 import { emptyTimeline, fakeCurve, fakeTimeline, fakeWhatIf } from './fake-memory.ts';
-import { smallSnapshot } from './fake-small.ts';
 
 const sampleRate = fakeEngine.sample_rate;
 
 /**
  * The window without a host, for development: `?fake=live` (jobs run), `slow` (jobs take long), `stuck` (a job stays
- * half done), `error` (jobs fail), `partial` (a full graphics card), `small` (one on which memory ran
- * out), `lost` (nobody answers). Language and theme by
- * `&language=zh-CN&theme=dark`.
+ * half done), `error` (jobs fail), `partial` (a full graphics card), `small` (one on which memory ran out), `unified`
+ * (graphics in main memory), `lost` (nobody answers). Language and theme by `&language=zh-CN&theme=dark`.
  */
 export function fakeBridge(scenario: string): FakeHost {
   const query = new URLSearchParams(window.location.search);
@@ -37,6 +36,7 @@ export function fakeBridge(scenario: string): FakeHost {
   const snapshot = () => {
     if (scenario === 'partial') return partialSnapshot();
     if (scenario === 'small') return smallSnapshot();
+    if (scenario === 'unified') return unifiedSnapshot();
     const model = { ...wholly(), pinned };
     const held = { ...fakeCpu.held, weights: model.size_bytes, compute: 22_000_000 };
     return loaded ? fakeSnapshot({ models: [model], devices: [{ ...fakeCpu, held }] }) : fakeSnapshot();

@@ -69,6 +69,10 @@ export const memoryEn = {
   loadedBytes: '{{loaded}} of {{size}} on {{device}}',
   wholly: 'Wholly on {{device}}: {{size}}',
   progressLabel: '{{model}}: loaded share',
+  unified: 'shares main memory',
+  mappedBytes: 'Used in place',
+  mappedBytesHint:
+    'Weights that the device reads where they lie in the files of the model: nothing is copied',
   hostBytes: 'In main memory',
   hostBytesHint: 'Copies of the weights in main memory, from which they stream or return',
   streamedBytes: 'Streamed',

@@ -17,7 +17,7 @@ import {
   partialSnapshot,
   wholly,
 } from '../bridge/fake-data.ts';
-import { smallSnapshot } from '../bridge/fake-small.ts';
+import { smallSnapshot, unifiedSnapshot } from '../bridge/fake-devices.ts';
 import { createI18n } from '../i18n/index.ts';
 import { Player } from '../shell/Player.tsx';
 import { TopBar } from '../shell/TopBar.tsx';
@@ -145,6 +145,17 @@ describe.each(languages)('the Memory screen in %s', (language) => {
     );
     // What gave way for its own model's component needs no model's name.
     expect(words(html)).not.toContain('Qwen3-TTS 1.7B · talker');
+  });
+
+  it('says what shares main memory, and what is used there without a copy', async () => {
+    const { studio, host } = await testStudio();
+    host.emit('runtime.changed', unifiedSnapshot());
+    const html = render(studio, language, <MemoryScreen />);
+    expectFinished(html);
+    const said = words(html);
+    expect(said).toContain(language === 'en' ? 'shares main memory' : '与主内存共用');
+    expect(said).toMatch(language === 'en' ? /Used in place 4\.5 GB/ : /就地使用 ?4\.5 GB/);
+    expect(html).toContain('data-code="policy_auto_unified"');
   });
 
   it('teaches while nothing is loaded, and keeps what an unload gave back', async () => {

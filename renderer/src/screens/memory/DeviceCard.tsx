@@ -30,6 +30,7 @@ export function DeviceCard({ device, notes }: { device: DeviceSnapshot; notes: r
         <h3 className="font-semibold">{name}</h3>
         <p className="text-ink-soft text-xs">
           {device.simulated ? t('device.simulated') : t(`device.kinds.${device.kind}`)}
+          {device.unified && ` · ${t('memory.unified')}`}
           {device.description !== '' && device.description !== name && ` · ${device.description}`}
         </p>
         <Chip tone={device.used ? 'accent' : 'quiet'} hint={why}>

@@ -72,6 +72,13 @@ export function ModelCard({ model, device }: { model: ModelSnapshot; device: Dev
           <PartialReason key={component.name} component={component} model={model.id} />
         ))}
       <dl className="mt-3 flex flex-wrap gap-x-6 gap-y-1.5 text-xs">
+        {model.mapped_bytes > 0 && (
+          <Fact
+            name={t('memory.mappedBytes')}
+            hint={t('memory.mappedBytesHint')}
+            value={format.bytes(model.mapped_bytes)}
+          />
+        )}
         <Fact
           name={t('memory.hostBytes')}
           hint={t('memory.hostBytesHint')}

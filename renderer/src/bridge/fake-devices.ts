@@ -30,6 +30,48 @@ export function smallSnapshot(): RuntimeSnapshot {
   };
 }
 
+/** Graphics that share the processor's memory: weights are used where they lie, and what is held is main memory. */
+export function unifiedSnapshot(): RuntimeSnapshot {
+  const snapshot = partialSnapshot();
+  const [card, cpu] = snapshot.devices;
+  const device = {
+    ...card!,
+    id: 'MTL0',
+    description: 'Apple M4',
+    kind: 'igpu' as const,
+    unified: true,
+    total_bytes: 16 * GiB,
+    free_bytes: 7.1 * GiB,
+    others_bytes: 3.1 * GiB,
+    held: { weights: 4.6 * GiB, slots: 0, compute: 0.8 * GiB, io: 0.02 * GiB, state: 0.4 * GiB },
+  };
+  const [qwen] = snapshot.models;
+  const components = qwen!.components.map((component) => ({
+    ...component,
+    loaded_bytes: component.size_bytes,
+    mapped_bytes: Math.round(component.size_bytes * 0.97),
+    streamed_bytes: 0,
+    host_bytes: 0,
+    units_resident: component.units,
+    partial: null,
+  }));
+  const model = {
+    ...qwen!,
+    device: device.id,
+    loaded_bytes: qwen!.size_bytes,
+    mapped_bytes: components.reduce((bytes, { mapped_bytes }) => bytes + mapped_bytes, 0),
+    streamed_bytes: 0,
+    host_bytes: 0,
+    components,
+  };
+  return {
+    ...snapshot,
+    devices: [device, cpu!],
+    models: [model],
+    policy_notes: [say('policy_auto_unified', { device: device.id, mode: 'shared' })],
+  };
+}
+
 function afterOom(model: ModelSnapshot): ModelSnapshot {
   const [talker, codec] = model.components;
   const weighed = { mode: 'normal', free_mb: 900, working_mb: 310, reserve_mb: 461 } as const;
