@@ -41,7 +41,7 @@ export function codecTensors(checkpoint: Checkpoint): CodecTensors {
         sums: read(`${path}.${sums}`, [size, dim]),
         usage: read(`${path}.cluster_usage`, [size]),
       };
-      return codebookEntries(parts);
+      return codebookEntries(parts, parts.sums);
     },
     snake: (path, channels) => ({
       alpha: read(`${path}.alpha`, [channels]),

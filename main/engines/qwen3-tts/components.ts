@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Addon, Checkpoint } from '../../../native/addon.ts';
 import { StudioError } from '../../contract/errors.ts';
 import type { DeviceCache } from '../../memory/device-book.ts';
@@ -19,7 +20,7 @@ export interface ReadingOptions {
 
 /** What reading a component takes beside its module. */
 export type ComponentSource = Pick<ComponentOptions, 'kind' | 'checkpoint' | 'rename'> &
-  Partial<Pick<ComponentOptions, 'book' | 'checkFinite'>>;
+  Partial<Pick<ComponentOptions, 'book' | 'checkFinite' | 'marks'>>;
 
 /** A network and its place under the memory manager. */
 export interface Component<M extends Module> {
@@ -64,6 +65,8 @@ export class ModelReader {
   async component<M extends Module>(name: string, module: M, source: ComponentSource): Promise<Component<M>> {
     const { addon, model, dtype = 'keep' } = this.#options;
     const { book, signal, progress } = this.#context;
+    // Building a network and laying out its weights take some ten milliseconds each: others come in between.
+    await turn();
     if (signal?.aborted) throw new StudioError('cancelled', 'Cancelled; nothing was saved.');
     const shared = { addon, engine: 'qwen3-tts', model: model.id, book, dtype };
     const loading = { ...shared, component: name, module, checkFinite: 'beside' as const, ...source };
@@ -71,6 +74,7 @@ export class ModelReader {
     this.handles.push(handle);
     this.#checks.push(finite);
     progress(this.handles.length / this.#count);
+    await turn();
     return { handle, module };
   }
 

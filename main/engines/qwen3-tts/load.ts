@@ -67,13 +67,14 @@ async function loadStages(
     kind: 'sequence',
     rename: talkerName,
   });
-  const predictor = await reader.component('code predictor', new CodePredictor(talkerConfig), {
+  const codePredictor = new CodePredictor(talkerConfig);
+  const predictor = await reader.component('code predictor', codePredictor, {
     ...weights,
     kind: 'sequence',
     rename: codePredictorName,
+    // Each of its layers runs fifteen times a frame, each of the talker's once.
+    marks: new Map(codePredictor.memoryUnits().map((unit) => [unit, 'hot'])),
   });
-  // Each of its layers runs fifteen times a frame, each of the talker's once.
-  for (const unit of predictor.module.memoryUnits()) predictor.handle.mark(unit, 'hot');
   const table = await reader.component('text embedding', new TextEmbedding(talkerConfig), {
     ...weights,
     kind: 'oneshot',

@@ -13,15 +13,17 @@ export interface CodebookSums {
   usage: Float32Array;
 }
 
-/** `sums / max(usage, 1e-5)`: the entries themselves. */
-export function codebookEntries({ sums, usage }: CodebookSums): Float32Array {
+/** `sums / max(usage, 1e-5)`: the entries themselves; `into` may be the sums. */
+export function codebookEntries(
+  { sums, usage }: CodebookSums,
+  into: Float32Array = new Float32Array(sums.length),
+): Float32Array {
   const dim = sums.length / usage.length;
-  const entries = new Float32Array(sums.length);
   for (let entry = 0; entry < usage.length; entry += 1) {
     const divisor = Math.max(usage[entry]!, Math.fround(1e-5));
-    for (let i = entry * dim; i < (entry + 1) * dim; i += 1) entries[i] = sums[i]! / divisor;
+    for (let i = entry * dim; i < (entry + 1) * dim; i += 1) into[i] = sums[i]! / divisor;
   }
-  return entries;
+  return into;
 }
 
 /** A codebook of vectors, looked up by code or searched for the nearest. */

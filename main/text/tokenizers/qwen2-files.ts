@@ -22,6 +22,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const space = 0x20;
 const newline = 0x0a;
+const carriageReturn = 0x0d;
 const [zero, nine] = [0x30, 0x39];
 const mostId = 2 ** 31 - 1;
 
@@ -153,42 +154,78 @@ class VocabularyEntries {
 export async function parseMerges(bytes: Uint8Array, tokens: TokenTable): Promise<Merges | string> {
   const merges = new Merges(tokens.size);
   const breath = new Breath();
-  const version = new TextEncoder().encode('#version');
-  // Both tokens side by side.
-  let whole = new Uint8Array(256);
-  for (let from = 0, line = 0; from < bytes.length; line++) {
-    let to = indexOf(bytes, newline, from, bytes.length);
-    const next = to + 1;
-    if (to > from && bytes[to - 1] === 0x0d) to -= 1;
-    const begin = from;
-    from = next;
-    if (to === begin || (line === 0 && version.every((byte, i) => bytes[begin + i] === byte))) continue;
-    const gap = indexOf(bytes, space, begin, to);
-    const second = gap + 1;
-    if (gap === begin || second >= to || indexOf(bytes, space, second, to) < to)
-      return `"${shown(bytes, begin, to)}" is no pair of tokens`;
-    const length = to - begin - 1;
-    if (whole.length < length) whole = new Uint8Array(2 * length);
-    for (let i = begin, k = 0; i < to; i++) if (i !== gap) whole[k++] = bytes[i]!;
-    const token = tokens.find(whole, 0, length);
-    const left = tokens.find(bytes, begin, gap);
-    const right = tokens.find(bytes, second, to);
-    if (token < 0 || left < 0 || right < 0) {
-      return `its pair "${shown(bytes, begin, to)}" makes no token of vocab.json`;
+  const lines = new MergeLines(bytes, tokens);
+  for (let more = true; more; ) {
+    for (let count = 0; count < stride && more; count++) {
+      more = lines.next();
+      if (more) merges.add(lines.left, lines.right, lines.token);
     }
-    merges.add(left, right, token);
-    if (line % stride === stride - 1) await breath.take();
+    await breath.take();
   }
+  if (lines.wrong !== null) return lines.wrong;
   return merges.count > 0 ? merges : 'it holds no pairs of tokens';
 }
 
-function shown(bytes: Uint8Array, from: number, to: number): string {
-  return new TextDecoder().decode(bytes.subarray(from, to)).slice(0, 40);
+/** Walks over the lines of `merges.txt`; stops at the end or at what is wrong. */
+class MergeLines {
+  left = 0;
+  right = 0;
+  /** What the two become. */
+  token = 0;
+  wrong: string | null = null;
+  readonly #bytes: Uint8Array;
+  readonly #tokens: TokenTable;
+  #at: number;
+  /** Both tokens side by side. */
+  #whole = new Uint8Array(256);
+
+  constructor(bytes: Uint8Array, tokens: TokenTable) {
+    this.#bytes = bytes;
+    this.#tokens = tokens;
+    const version = new TextEncoder().encode('#version');
+    this.#at = version.every((byte, i) => bytes[i] === byte) ? endOfLine(bytes, 0) + 1 : 0;
+  }
+
+  next(): boolean {
+    const bytes = this.#bytes;
+    for (;;) {
+      const from = this.#at;
+      if (from >= bytes.length) return false;
+      const end = endOfLine(bytes, from);
+      this.#at = end + 1;
+      const to = end > from && bytes[end - 1] === carriageReturn ? end - 1 : end;
+      if (to > from) return this.#pair(from, to);
+    }
+  }
+
+  #pair(from: number, to: number): boolean {
+    const bytes = this.#bytes;
+    let gap = from;
+    while (gap < to && bytes[gap] !== space) gap++;
+    let second = gap + 1;
+    while (second < to && bytes[second] !== space) second++;
+    if (gap === from || gap + 1 >= to || second < to) return this.#stop(from, to, 'is no pair of tokens', '');
+    if (this.#whole.length < to - from) this.#whole = new Uint8Array(2 * (to - from));
+    const whole = this.#whole;
+    let length = 0;
+    for (let i = from; i < to; i++) if (i !== gap) whole[length++] = bytes[i]!;
+    this.token = this.#tokens.find(whole, 0, length);
+    this.left = this.#tokens.find(bytes, from, gap);
+    this.right = this.#tokens.find(bytes, gap + 1, to);
+    if (this.token >= 0 && this.left >= 0 && this.right >= 0) return true;
+    return this.#stop(from, to, 'makes no token of vocab.json', 'its pair ');
+  }
+
+  #stop(from: number, to: number, why: string, before: string): false {
+    const line = new TextDecoder().decode(this.#bytes.subarray(from, to)).slice(0, 40);
+    this.wrong = `${before}"${line}" ${why}`;
+    return false;
+  }
 }
 
-/** `to` where there is none. */
-function indexOf(bytes: Uint8Array, byte: number, from: number, to: number): number {
+/** Position of the next line end, or the length. */
+function endOfLine(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at < to && bytes[at] !== byte) at++;
+  while (at < bytes.length && bytes[at] !== newline) at++;
   return at;
 }
