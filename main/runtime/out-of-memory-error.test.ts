@@ -38,8 +38,11 @@ describe('the sentence of a stage that ran out of memory', () => {
     const once = { 'compute.vram_mode': 'high', 'compute.oom_retry': false } as const;
     const { message, params } = await failureWith(once);
     expect(params.mode).toBe('high');
-    expect(message).toMatch(/wants all .* MiB of weights at once, because compute\.vram_mode is high,/);
+    expect(message).toMatch(/wants all .* MiB of weights at once, because the mode high is in force,/);
     expect(message).toMatch(/Set compute\.vram_mode to auto: then what does not fit streams/);
+    // Where memory is unified, auto would be shared again.
+    const shared = await failureWith({ ...once, 'compute.vram_mode': 'shared' });
+    expect(shared.message).toMatch(/because the mode shared is in force,.*Set compute\.vram_mode to normal:/);
     // Retries try it with a part.
     expect((await failureWith({ 'compute.vram_mode': 'high' })).params.mode).toBeUndefined();
   });

@@ -36,7 +36,7 @@ export function outOfMemoryError(stage: ExhaustedStage): StudioError {
   const wants =
     mode === null
       ? `at least ${least} of the ${weights} MiB of weights`
-      : `all ${weights} MiB of weights at once, because compute.vram_mode is ${mode},`;
+      : `all ${weights} MiB of weights at once, because the mode ${mode} is in force,`;
   const times = attempts === 1 ? 'once' : `${attempts} times`;
   return new StudioError(
     'out_of_device_memory',
@@ -50,7 +50,7 @@ export function outOfMemoryError(stage: ExhaustedStage): StudioError {
         weights_mb: weights,
         least_mb: least,
         working_mb: working,
-        ...(mode === null ? {} : { mode }),
+        ...(mode === null ? {} : { mode, instead: streamingMode(book) }),
         ...(simulated ? { simulated_mb: total } : { others_mb: others }),
       },
       retryable: true,
@@ -73,9 +73,14 @@ function leastBytes({ manager, book, policy, handles }: ExhaustedStage): number 
   return smallestTogether(components, policy.asyncOffload, { planned: null, inUse: null }).bytes;
 }
 
+/** Where memory is unified, `auto` keeps components whole too. */
+function streamingMode({ unified }: DeviceBook): string {
+  return unified ? 'normal' : 'auto';
+}
+
 function adviceFor({ book, fallback }: ExhaustedStage, mode: string | null): string {
   if (mode !== null)
-    return 'Set compute.vram_mode to auto: then what does not fit streams, with the same result.';
+    return `Set compute.vram_mode to ${streamingMode(book)}: then what does not fit streams, with the same result.`;
   const ways = [
     ...(fallback === undefined ? [] : [`allow the cheaper way (${fallback}) with compute.oom_fallback=true`]),
     ...(book.device.simulated ? ['raise compute.simulate_vram_mb'] : []),

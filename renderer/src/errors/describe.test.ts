@@ -50,8 +50,8 @@ describe('an error in words', () => {
     expect(why({ others_mb: 1024 })).toMatch(
       /at least 600 MB of its 2\.9\d* GB.*has 4 GB, of which other programs hold 1 GB/,
     );
-    expect(why({ others_mb: 1024, mode: 'high' })).toMatch(
-      /is “high”.* all 2\.9\d* GB of weights at once.*With “auto”/,
+    expect(why({ others_mb: 1024, mode: 'high', instead: 'auto' })).toMatch(
+      /mode “high” is in force.* all 2\.9\d* GB of weights at once.*vram_mode “auto”/,
     );
     expect(why({ simulated_mb: 64 })).toMatch(/simulate_vram_mb gives CUDA0 only 64 MB: raise it/);
   });

@@ -239,7 +239,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     title: 'The device ran out of memory',
     why: [
       '{{component}} needs {{needed_bytes}} on {{device}}; {{free_bytes}} are free.',
-      'compute.vram_mode is “{{mode}}”, so the stage “{{stage}}” wants all {{weights_mb}} of weights at once and {{working_mb}} of working memory; {{device}} has {{total_mb}}. With “auto”, what does not fit streams, and the result is the same.',
+      'The mode “{{mode}}” is in force, so the stage “{{stage}}” wants all {{weights_mb}} of weights at once and {{working_mb}} of working memory; {{device}} has {{total_mb}}. With compute.vram_mode “{{instead}}”, what does not fit streams, and the result is the same.',
       'The stage “{{stage}}” wants at least {{least_mb}} of its {{weights_mb}} of weights and {{working_mb}} of working memory; compute.simulate_vram_mb gives {{device}} only {{simulated_mb}}: raise it.',
       'The stage “{{stage}}” wants at least {{least_mb}} of its {{weights_mb}} of weights and {{working_mb}} of working memory; {{device}} has {{total_mb}}, of which other programs hold {{others_mb}}.',
       '{{needed_bytes}} were needed on {{device}}; {{free_bytes}} are free.',

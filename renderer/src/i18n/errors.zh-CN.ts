@@ -197,7 +197,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     title: '显存不足',
     why: [
       '{{component}} 在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
-      'compute.vram_mode 为“{{mode}}”，因此阶段“{{stage}}”要一次放入全部 {{weights_mb}} 权重，另需 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}。改为“auto”后，放不下的部分会流式加载，结果不变。',
+      '正在采用的模式是“{{mode}}”，因此阶段“{{stage}}”要一次放入全部 {{weights_mb}} 权重，另需 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}。将 compute.vram_mode 设为“{{instead}}”后，放不下的部分会流式加载，结果不变。',
       '阶段“{{stage}}”至少要放入 {{weights_mb}} 权重中的 {{least_mb}}，另需 {{working_mb}} 工作内存；compute.simulate_vram_mb 只给了 {{device}} {{simulated_mb}}，请增大它。',
       '阶段“{{stage}}”至少要放入 {{weights_mb}} 权重中的 {{least_mb}}，另需 {{working_mb}} 工作内存；{{device}} 共有 {{total_mb}}，其他程序占用 {{others_mb}}。',
       '在 {{device}} 上需要 {{needed_bytes}}，只剩 {{free_bytes}}。',
