@@ -33,6 +33,10 @@ export const zhFindings: Record<FindingId, { message: string; fix: string | null
     message: '{model} 不能使用:{reason}',
     fix: '请修复 {model}:重新下载它的文件,再用“mizuoto models check {model}”检查;或用“mizuoto models remove {model}”移除。',
   },
+  model_changed: {
+    message: '{model} 与公布的不同:这些文件的大小不一样:{files}。',
+    fix: '请重新下载 {model} 的 {files};如果它是你自己的模型,请用 --name 另取名称添加它的文件夹。',
+  },
   voices_ok: { message: '已保存的声音都可以读取:{count} 个。', fix: null },
   voice_damaged: {
     message: '{path} 中保存的声音不能使用:{file} {why}。',

@@ -45,6 +45,7 @@ export const findingIds = [
   'settings_simulated',
   'models_ok',
   'model_damaged',
+  'model_changed',
   'voices_ok',
   'voice_damaged',
   'folder_ok',

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { doctorReportSchema, type ModelEntry, type SavedVoice, type SpeakResult } from '../contract/index.ts';
-import { echoFolder } from './testing/echo-folder.ts';
+import { echoFolder, emptyCheckpoint } from './testing/echo-folder.ts';
 import { openTestHost } from './testing/fixture.ts';
 import { referenceWav } from './testing/reference-wav.ts';
 
@@ -165,6 +165,9 @@ describe('voices', () => {
 });
 
 it('the doctor tells which models and voices are damaged, and that the others are not', async () => {
+  const published = echoFolder(test.folder, 'published');
+  await test.call('models.add', { path: published });
+  writeFileSync(join(published, 'model.safetensors'), Buffer.concat([emptyCheckpoint, Buffer.alloc(2)]));
   const folders = ['whole', 'cut', 'swapped'].map((name) => echoFolder(test.folder, name));
   for (const [n, path] of folders.entries()) await test.call('models.add', { path, name: `Model ${n}` });
   writeFileSync(join(folders[1]!, 'model.safetensors'), '<!DOCTYPE html><html>');
@@ -181,6 +184,9 @@ it('the doctor tells which models and voices are damaged, and that the others ar
   expect(of('model_damaged').map(({ message }) => message)).toEqual([
     expect.stringMatching(/^echo:model-1 cannot be used: .*model\.safetensors.* is a web page/),
     expect.stringMatching(/^echo:model-2 cannot be used: The folder of "echo:model-2" is gone/),
+  ]);
+  expect(of('model_changed')).toMatchObject([
+    { status: 'warning', params: { model: 'echo:folder', files: 'model.safetensors' } },
   ]);
   expect(of('voice_damaged').map(({ params }) => [params.file, params.why])).toEqual([
     ['voice.json', 'is not JSON'],

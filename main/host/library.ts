@@ -76,7 +76,7 @@ export class Library {
 
   /** What the doctor says of it. */
   async findings(): Promise<LibraryFinding[]> {
-    return libraryFindings(await this.#models.problems(), await this.#voices.inspect());
+    return libraryFindings(await this.#models.condition(), await this.#voices.inspect());
   }
 
   #references(): References {

@@ -40,10 +40,12 @@ export function findLanguage(wanted: string, languages: readonly string[]): stri
  * The language of a saved voice as a canonical tag: `zh_cn`, `Chinese` and `中文` are known where some model speaks `zh`.
  * Null where it is not said.
  *
- * @param languages of all models, installed or not
+ * @param spoken tags of all models, installed or not
  * @throws StudioError `unknown_language` naming them
  */
-export function resolveVoiceLanguage(asked: string | null, languages: readonly string[]): string | null {
+export function resolveVoiceLanguage(asked: string | null, spoken: readonly string[]): string | null {
+  // A region beside its language is nothing else that a voice could speak.
+  const languages = spoken.filter((tag) => !spoken.some((other) => tag.startsWith(`${other}-`)));
   const wanted = asked?.trim() ?? '';
   if (wanted === '') return null;
   const tag = byTag(wanted, languages);

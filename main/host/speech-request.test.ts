@@ -187,6 +187,14 @@ describe('the language', () => {
     expect(resolveVoiceLanguage(asked, ['zh', 'en', 'pt'])).toBe(kept);
   });
 
+  it('of a voice is the language itself where models know it with a region as well', () => {
+    expect(resolveVoiceLanguage('English', ['en-US', 'zh', 'en'])).toBe('en');
+    expect(resolveVoiceLanguage('en-us', ['en-US', 'zh', 'en'])).toBe('en-US');
+    expect(() => resolveVoiceLanguage('xx', ['en-US', 'zh', 'en'])).toThrow(
+      /Known are: zh \(Chinese\), en \(English\)/,
+    );
+  });
+
   it.each(['klingon', 'tlh', 'xx', 'not a tag', '中国的话', 'x'.repeat(100)])(
     '%j of a voice is refused with the known ones',
     (asked) => {

@@ -32,6 +32,15 @@ interface Seen {
   found: FoundModel;
 }
 
+/** How an installed model is found. */
+export interface ModelCondition {
+  model: string;
+  /** Why it cannot be loaded. */
+  problems: ModelEntry['problems'];
+  /** Files that have not the published size: it may be another model than its id says. */
+  changed: string[];
+}
+
 /** Installed models and the catalog. Folders of other programs are used where they lie and never changed. */
 export class ModelLibrary {
   readonly #store: ModelStore;
@@ -151,16 +160,16 @@ export class ModelLibrary {
   }
 
   /** What is wrong with the installed models, as far as headers and sizes tell; those that are whole have none. */
-  async problems(): Promise<{ model: string; problems: ModelEntry['problems'] }[]> {
+  async condition(): Promise<ModelCondition[]> {
     await this.refresh();
-    const found: { model: string; problems: ModelEntry['problems'] }[] = [];
+    const found: ModelCondition[] = [];
     for (const model of this.#found) {
       const { stored, variant, problems } = model;
       const engine = this.#engines.find(({ id }) => id === stored.engine);
       const published = problems.length === 0 && stored.name === null;
       const files = published ? (catalogModel(engine, stored, variant)?.files ?? []) : [];
-      const sizes = await wrongSizes(stored.folder, files);
-      found.push({ model: stored.id, problems: [...problems, ...sizes.map((error) => error.toBody())] });
+      const changed = await wrongSizes(stored.folder, files);
+      found.push({ model: stored.id, problems, changed });
     }
     return found;
   }

@@ -38,6 +38,10 @@ export const findingSentences: Record<FindingId, { message: string; fix: string 
     message: '{model} cannot be used: {reason}',
     fix: 'Repair {model}: download its files again, then look with "mizuoto models check {model}"; or forget it with "mizuoto models remove {model}".',
   },
+  model_changed: {
+    message: '{model} is not as it was published: the sizes of these files differ: {files}.',
+    fix: 'Download {files} of {model} again; or, if it is a model of your own, add its folder under a name of its own (--name).',
+  },
   voices_ok: { message: 'Saved voices can be read: {count}.', fix: null },
   voice_damaged: {
     message: 'The saved voice in {path} cannot be used: {file} {why}.',
