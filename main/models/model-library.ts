@@ -153,8 +153,9 @@ export class ModelLibrary {
     const recognition = found && engine ? await recogniseWith(engine, entry.folder).catch(() => null) : null;
     const files = recognition?.files ?? (found ? [...expected.keys()] : entry.files.map(({ path }) => path));
     const checked = await checkFiles(entry.folder, files, { expected, ...options });
-    const names = new Set(files);
-    const beside = entry.problems.filter(({ params }) => !names.has(String(params.file ?? '')));
+    // What is told of a file already is not told again; a whole file may still be that of another model.
+    const told = new Set(checked.filter(({ error }) => error !== null).map(({ path }) => path));
+    const beside = entry.problems.filter(({ params }) => !told.has(String(params.file ?? '')));
     const ok = beside.length === 0 && checked.every(({ error }) => error === null);
     return { model: id, folder: entry.folder, ok, files: checked, problems: beside };
   }

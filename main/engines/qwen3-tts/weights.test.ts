@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ModelLibrary } from '../../models/model-library.ts';
 import { recogniseWith } from '../../models/recognise.ts';
 import { type TensorFile, writeSafetensors } from '../../nn/testing/safetensors.ts';
 import { readQwen2Tokenizer } from '../../text/tokenizers/qwen2.ts';
@@ -201,4 +202,29 @@ describe('a vocabulary that is not the model’s', () => {
     });
     expect((await problems())![0]!.message).toMatch(/im_start_token_id is 5/);
   });
+});
+
+it('the library refuses such a folder, and tells of one that became such a folder', async () => {
+  const home = mkdtempSync(path.join(tmpdir(), 'qwen3-tts-home-'));
+  const engines = [qwen3TtsEngine()];
+  const library = new ModelLibrary({ folder: home, engines, warn: () => {}, caches: [] });
+  const swap = (layers: number) =>
+    change('config.json', ({ talker_config }) => {
+      talker_config!.num_hidden_layers = layers;
+    });
+  swap(28);
+  await expect(library.add(folder, 'Mine')).rejects.toMatchObject({ code: 'checkpoint_mismatch' });
+  expect(library.installed()).toEqual([]);
+  swap(2);
+  const { id } = await library.add(folder, 'Mine');
+  expect(await library.check(id)).toMatchObject({ ok: true, problems: [] });
+  swap(28);
+  const checked = await library.check(id);
+  expect(checked).toMatchObject({
+    ok: false,
+    problems: [{ code: 'checkpoint_mismatch', params: { missing: 286 } }],
+  });
+  expect(checked.files.every(({ error }) => error === null)).toBe(true);
+  expect(library.entry(id)).toMatchObject({ state: 'damaged' });
+  rmSync(home, { recursive: true });
 });
