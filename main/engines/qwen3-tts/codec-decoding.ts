@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Addon, Arena, CancelToken, Device } from '../../../native/addon.ts';
 import { type RecordChunk, StreamLayout, StreamState } from '../../nn/blocks/stream.ts';
 import { windowMask } from '../../nn/blocks/window-cache.ts';
@@ -65,6 +66,14 @@ export class CodecDecoding {
       io += plan.ioBytes;
     }
     return compute + io + this.#layoutOf().bytes(this.#addon);
+  }
+
+  /** Plans what `workingBytes` asks for, chunk by chunk: planning them all takes longer than others want to wait. */
+  async prepare(frames: number): Promise<void> {
+    for (const size of new Set(chunkSizes(frames, this.#chunks))) {
+      this.#plan(size);
+      await turn();
+    }
   }
 
   /**

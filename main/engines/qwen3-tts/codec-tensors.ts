@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Checkpoint } from '../../../native/addon.ts';
 import { StudioError } from '../../contract/errors.ts';
 import { type CodebookSums, codebookEntries } from '../../nn/blocks/residual-vq.ts';
@@ -48,6 +49,32 @@ export function codecTensors(checkpoint: Checkpoint): CodecTensors {
       beta: read(`${path}.beta`, [channels]),
     }),
   };
+}
+
+/**
+ * A network that reads codebooks, which are computed one by one, with others in between: there are tens of megabytes.
+ *
+ * @param build is called twice, the first time to learn which codebooks it reads.
+ */
+export async function withCodebooks<M>(
+  checkpoint: Checkpoint,
+  build: (tensors: CodecTensors) => M,
+): Promise<M> {
+  const { codebook, snake } = codecTensors(checkpoint);
+  const wanted: Parameters<typeof codebook>[] = [];
+  build({
+    codebook: (...which) => {
+      wanted.push(which);
+      return new Float32Array();
+    },
+    snake,
+  });
+  const made = new Map<string, Float32Array>();
+  for (const which of wanted) {
+    await turn();
+    made.set(which[0], codebook(...which));
+  }
+  return build({ codebook: (path) => made.get(path)!, snake });
 }
 
 function requireFinite(name: string, values: Float32Array): void {

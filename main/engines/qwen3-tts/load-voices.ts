@@ -3,7 +3,7 @@ import type { ModelLoadContext } from '../../runtime/loaded-models.ts';
 import type { VoicePrompts } from '../../voices/voice-prompts.ts';
 import { CodecEncoder, codecEncoderName } from './codec-encoder.ts';
 import { CodecEncoding } from './codec-encoding.ts';
-import { codecTensors } from './codec-tensors.ts';
+import { withCodebooks } from './codec-tensors.ts';
 import type { ModelReader, ReadingOptions } from './components.ts';
 import type { Qwen3TtsConfig } from './config.ts';
 import { checkpoints } from './recognise.ts';
@@ -25,11 +25,15 @@ export async function loadVoicePreparer(
     rename: speakerEncoderName,
   });
   const checkpoint = await reader.open(checkpoints.codec);
-  const encoder = await reader.component('codec encoder', new CodecEncoder(codec, codecTensors(checkpoint)), {
-    kind: 'oneshot',
-    checkpoint,
-    rename: codecEncoderName,
-  });
+  const encoder = await reader.component(
+    'codec encoder',
+    await withCodebooks(checkpoint, (tensors) => new CodecEncoder(codec, tensors)),
+    {
+      kind: 'oneshot',
+      checkpoint,
+      rename: codecEncoderName,
+    },
+  );
   const speaking = reader.own(new SpeakerEncoding({ addon, device, module: speaker.module, arena }));
   reader.keep(speaking.kept);
   const encoding = reader.own(new CodecEncoding({ addon, device, module: encoder.module, arena }));

@@ -5,7 +5,7 @@ import type { VoicePrompts } from '../../voices/voice-prompts.ts';
 import { CodePredictor, codePredictorName } from './code-predictor.ts';
 import { CodecDecoder, codecDecoderName } from './codec-decoder.ts';
 import { CodecDecoding } from './codec-decoding.ts';
-import { codecTensors } from './codec-tensors.ts';
+import { withCodebooks } from './codec-tensors.ts';
 import { ModelReader, type ReadingOptions } from './components.ts';
 import { type Qwen3TtsConfig, readQwen3TtsConfig } from './config.ts';
 import { FrameGenerator } from './generate.ts';
@@ -86,7 +86,7 @@ async function loadStages(
   const codec = await reader.open(checkpoints.codec);
   const decoder = await reader.component(
     'codec decoder',
-    new CodecDecoder(config.codec.decoder_config, codecTensors(codec)),
+    await withCodebooks(codec, (tensors) => new CodecDecoder(config.codec.decoder_config, tensors)),
     { kind: 'oneshot', checkpoint: codec, rename: codecDecoderName },
   );
   const networks = { talker: talker.module, predictor: predictor.module };

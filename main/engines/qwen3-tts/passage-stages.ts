@@ -60,6 +60,12 @@ export class PassageStages {
     this.#parts = parts;
   }
 
+  /** Does beforehand, step by step, what `stages` would do at once. */
+  async prepare({ prompt, limit, before }: PassageSize): Promise<void> {
+    await this.#parts.memory.prepare(prompt, limit);
+    await this.#parts.decoding.prepare(before + limit);
+  }
+
   /** In running order, for plans made before the first runs. */
   stages({ prompt, limit, before }: PassageSize, kind: KVCacheKind): AnnouncedStage[] {
     const { memory, decoding } = this.#parts;
@@ -76,6 +82,7 @@ export class PassageStages {
   async *speak(task: PassageTask, ctx: EngineContext): AsyncGenerator<PassagePiece, void, void> {
     const { before, limit, prompt } = task;
     const size = { prompt: prompt.rows.length, limit, before: before.length };
+    await this.prepare(size);
     const [talker, decoder] = this.stages(size, ctx.kvCache) as [AnnouncedStage, AnnouncedStage];
     const drawn = new FrameStream(() => this.#draw(task, ctx));
     const decoded = new SampleStream(this.#parts.decoding, before.length);

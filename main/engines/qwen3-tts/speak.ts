@@ -104,7 +104,9 @@ export class Qwen3TtsEngine implements Engine {
   async #voice(task: SpeakTask, first: Passage, ctx: EngineContext): Promise<PromptVoice> {
     const { reference, voice } = task;
     const { voices, stages } = this.#parts;
-    const toCome = stages.stages(this.#expectedSize(first, task), ctx.kvCache);
+    const size = this.#expectedSize(first, task);
+    await stages.prepare(size);
+    const toCome = stages.stages(size, ctx.kvCache);
     if (reference === null || voices === null) {
       ctx.announce(toCome);
       return voice === '' ? { kind: 'free' } : { kind: 'named', speaker: voice };

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Addon, Device } from '../../../native/addon.ts';
 import { GraphBuilder } from '../../nn/graph.ts';
 import type { KVCacheKind, KVCacheOptions } from '../../nn/kv-cache.ts';
@@ -37,16 +38,29 @@ export class TalkerMemory {
   /** Bytes for a prompt of this many positions and this many frames after it. */
   bytes(prompt: number, frames: number, kind: KVCacheKind): number {
     const keys = roundUp(prompt + frames);
-    const passes = [
-      this.#talkerPass(Math.min(prompt, longestPass), roundUp(prompt + 1)),
-      this.#talkerPass(1, keys),
-      ...Array.from({ length: this.#predictor.codes }, (_, step) => this.#predictorPass(step)),
-    ];
+    const passes = this.#passes(prompt, keys).map((plan) => plan());
     const scratch = Math.max(...passes.map(({ computeBytes }) => computeBytes));
     // One graph for each size of the cache, whose mask grows with it.
     const sizes = 1 + frames / block;
     const io = passes[0]!.ioBytes + sizes * passes[1]!.ioBytes + this.#frameBytes();
     return scratch + io + this.#cacheBytes(prompt, frames, kind);
+  }
+
+  /** Plans what `bytes` asks for, pass by pass: planning them all takes longer than others want to wait. */
+  async prepare(prompt: number, frames: number): Promise<void> {
+    for (const plan of this.#passes(prompt, roundUp(prompt + frames))) {
+      plan();
+      await turn();
+    }
+  }
+
+  /** Of the talker: over the prompt, over a frame; of the code predictor: each of a frame's. */
+  #passes(prompt: number, keys: number): (() => Bytes)[] {
+    return [
+      () => this.#talkerPass(Math.min(prompt, longestPass), roundUp(prompt + 1)),
+      () => this.#talkerPass(1, keys),
+      ...Array.from({ length: this.#predictor.codes }, (_, step) => () => this.#predictorPass(step)),
+    ];
   }
 
   /** Of which this much is held once so many frames are drawn: keys and values, and nothing while they grow. */
