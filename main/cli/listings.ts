@@ -6,16 +6,16 @@ import type { Messages } from './messages.ts';
 import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
 
 /** A person who pressed Ctrl-C waits no longer than this for what was going on. */
-const closeSeconds = 2;
+const patienceSeconds = 2;
 
 /** A host for the time of one command. Ctrl-C closes it, and with it what it was doing. */
 export async function withHost<T>(
   around: Surroundings,
   body: (client: HostClient) => Promise<T>,
 ): Promise<T> {
-  const client = new HostClient({ keepAudio: false, closeSeconds });
+  const client = new HostClient({ keepAudio: false });
   client.on('log.line', ({ level, message, said }) => remarkLogLine(level, message, around, said));
-  const stop = () => void client.close();
+  const stop = () => void client.close(patienceSeconds);
   around.signal.addEventListener('abort', stop);
   try {
     if (around.signal.aborted) stop();

@@ -24,8 +24,6 @@ export interface HostClientOptions extends Partial<HostOptions> {
   restartDelays?: readonly number[];
   /** A host that ran this long without a crash starts from the first delay again. */
   calmSeconds?: number;
-  /** How long `close` waits for the host to finish by itself. Default: 5. */
-  closeSeconds?: number;
   /** Starts the process in which a graphics driver is tested; default: one of plain Node. */
   startDeviceProcess?: StartDeviceProcess;
 }
@@ -60,7 +58,6 @@ export class HostClient implements StudioClient {
   readonly #hostOptions: HostOptions;
   readonly #restartDelays: readonly number[];
   readonly #calmMs: number;
-  readonly #closeMs: number;
   readonly #startDeviceProcess: StartDeviceProcess;
 
   constructor(options: HostClientOptions = {}) {
@@ -68,7 +65,6 @@ export class HostClient implements StudioClient {
     this.#workerPath = workerUrl(options.worker);
     this.#restartDelays = options.restartDelays ?? [0, 5, 15];
     this.#calmMs = (options.calmSeconds ?? 60) * 1000;
-    this.#closeMs = (options.closeSeconds ?? 5) * 1000;
     this.#startDeviceProcess = options.startDeviceProcess ?? (() => startNodeProcess());
     this.#hostOptions = {
       configFolder: options.configFolder ?? folders.config,
@@ -123,11 +119,11 @@ export class HostClient implements StudioClient {
   }
 
   /**
-   * Cancels jobs, lets devices finish, and waits for it; a host that does not answer is ended after `closeSeconds`, one
-   * that has not begun at once.
+   * Cancels jobs, lets devices finish, and waits for it; a host that does not answer is ended after `seconds`, one that
+   * has not begun at once.
    */
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
+  close(seconds = 5): Promise<void> {
+    this.#closed ??= this.#close(seconds * 1000);
     return this.#closed;
   }
 
@@ -256,7 +252,7 @@ export class HostClient implements StudioClient {
     for (const job_id of [...this.#openJobs]) this.#dispatch('job.failed', { job_id, error: error.toBody() });
   }
 
-  async #close(): Promise<void> {
+  async #close(limitMs: number): Promise<void> {
     const worker = this.#worker;
     const begun = this.#state === 'ready';
     this.#state = 'closing';
@@ -264,7 +260,7 @@ export class HostClient implements StudioClient {
     if (worker) {
       const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
       if (begun) worker.postMessage({ type: 'close' } satisfies ToHost);
-      const timeout = setTimeout(() => void worker.terminate(), begun ? this.#closeMs : 0);
+      const timeout = setTimeout(() => void worker.terminate(), begun ? limitMs : 0);
       await exited;
       clearTimeout(timeout);
     }
