@@ -85,6 +85,49 @@ function* pagesOf(bytes: Uint8Array): Generator<Page> {
   }
 }
 
+/** A file of one stream with these packets, whose pages say nothing of positions. */
+export function writeOgg(packets: readonly Uint8Array[]): Uint8Array {
+  const pages: Uint8Array[] = [];
+  let segments: number[] = [];
+  let body: Uint8Array[] = [];
+  let continues = false;
+  const flush = (last: boolean, more: boolean): void => {
+    const flags = Number(continues) | (pages.length === 0 ? 2 : 0) | (last ? 4 : 0);
+    pages.push(pageOf(segments, body, { flags, sequence: pages.length }));
+    segments = [];
+    body = [];
+    continues = more;
+  };
+  for (const [index, packet] of packets.entries()) {
+    for (let at = 0; at <= packet.length; at += 255) {
+      if (segments.length === 255) flush(false, at > 0);
+      segments.push(Math.min(255, packet.length - at));
+      body.push(packet.subarray(at, at + 255));
+    }
+    // The first packet has a page of its own.
+    if (index === 0) flush(packets.length === 1, false);
+  }
+  if (segments.length > 0) flush(true, false);
+  return joined(pages);
+}
+
+function pageOf(
+  segments: readonly number[],
+  body: readonly Uint8Array[],
+  { flags, sequence }: { flags: number; sequence: number },
+): Uint8Array {
+  const page = joined([new Uint8Array(27 + segments.length), ...body]);
+  const view = new DataView(page.buffer);
+  page.set([0x4f, 0x67, 0x67, 0x53, 0, flags]);
+  view.setBigInt64(6, -1n, true);
+  view.setUint32(14, 1, true);
+  view.setUint32(18, sequence, true);
+  page[26] = segments.length;
+  page.set(segments, 27);
+  view.setUint32(22, checksum(page), true);
+  return page;
+}
+
 function wholeSegments(segments: Uint8Array, bytes: number): Uint8Array {
   let sum = 0;
   const count = segments.findIndex((segment) => {
