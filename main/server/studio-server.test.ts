@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -230,6 +230,19 @@ describe('the contract over HTTP', () => {
     expect(json(missing).error).toMatchObject({ code: 'job_not_found', retryable: false });
     expect(json(await call('speak', { text: '', engine: 'tone' })).error.code).toBe('text_empty');
     expect(json(await call('speak', { text: 1 })).error.code).toBe('invalid_request');
+  });
+
+  it('takes voices in compressed files, and refuses what is none and languages that nobody speaks', async () => {
+    const recordings = join(import.meta.dirname, '..', 'audio', 'compressed', 'fixtures');
+    const audio = (name: string) => readFileSync(join(recordings, name)).toString('base64');
+    const added = await call('voices.add', { name: 'Mp3', audio: audio('speech.mp3'), language: 'English' });
+    expect(added.status).toBe(200);
+    expect(json(added).voice).toMatchObject({ language: 'en', sample_rate: 24_000 });
+    const aac = json(await call('voices.add', { name: 'Aac', audio: audio('speech.m4a') }));
+    expect(aac.error).toMatchObject({ code: 'file_unreadable', params: { convert: 'MP4 or M4A' } });
+    const klingon = json(await call('voices.update', { voice: 'Mp3', language: 'klingon' }));
+    expect(klingon.error).toMatchObject({ code: 'unknown_language', params: { language: 'klingon' } });
+    expect(klingon.error.params.known).toContain('en');
   });
 
   it('streams events with audio, and gives the WAV back', async () => {
