@@ -5,6 +5,8 @@ import { StudioError } from '../contract/errors.ts';
 /** Files whose tensors were looked at in this process: each as it was then, with the tensors that are sound. */
 const looked = new Map<string, Set<string>>();
 const mostFiles = 64;
+/** Asked for ahead, so that no tensor waits for this thread; few, because a program that ends waits for them. */
+const atOnce = 4;
 
 /**
  * Looks for NaN and infinity in these tensors, beside the JavaScript thread; each tensor of a file once as long as the
@@ -21,13 +23,18 @@ export async function checkFinite(
     // A type that nobody can read holds no values; using it is refused elsewhere.
     ({ name, file, dtype }) => dtype !== 'other' && !files[file]!.has(name),
   );
-  // All at once: none waits for the JavaScript thread to ask for the next.
-  const found = await Promise.all(unknown.map(({ name }) => checkpoint.firstNonFinite(name)));
-  for (const [index, { name, file }] of unknown.entries()) {
-    const element = found[index]!;
-    if (element !== null) throw notFinite(name, element);
-    files[file]!.add(name);
-  }
+  const found = Array<number | null>(unknown.length).fill(null);
+  let next = 0;
+  const ask = async (): Promise<void> => {
+    for (let index = next++; index < unknown.length; index = next++) {
+      const { name, file } = unknown[index]!;
+      found[index] = await checkpoint.firstNonFinite(name);
+      if (found[index] === null) files[file]!.add(name);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, ask));
+  const first = found.findIndex((element) => element !== null);
+  if (first >= 0) throw notFinite(unknown[first]!.name, found[first]!);
 }
 
 async function soundTensors(file: string): Promise<Set<string>> {
