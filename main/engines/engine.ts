@@ -111,11 +111,19 @@ export interface EngineDefinition {
   recognise?(folder: ModelFolder): Promise<Recognition | null>;
   /**
    * The weights that a recognised folder's configuration describes (`expectedWeights`): compared with the headers of its
-   * files before the model is taken, by the rule of `loadWeights`. Reads no weights. Present where `recognise` is.
+   * files before the model is taken and at every start, by the rule of `loadWeights`. Cheap, reads no weights. Present
+   * where `recognise` is.
    *
-   * @throws StudioError `checkpoint_invalid` for files beside the weights that do not fit them, such as a vocabulary
+   * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`
    */
   weights?(folder: ModelFolder): Promise<ExpectedWeights[]>;
+  /**
+   * Reads the files beside the weights as loading does, such as a vocabulary: before a model is added, and when it is
+   * checked. Absent: there are none.
+   *
+   * @throws StudioError `checkpoint_missing`, `checkpoint_invalid` for those that do not fit
+   */
+  inspect?(folder: ModelFolder): Promise<void>;
   /** How that model is loaded; hand it to `RuntimeService.acquire`. Its id is the model's id. */
   model(services: EngineServices, model: InstalledModel): ModelSource<Engine>;
   /**

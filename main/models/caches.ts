@@ -30,7 +30,7 @@ export async function searchCaches(
   const found = new Map<string, Recognised & Pick<ModelCache, 'site'>>();
   for (const { site, folder } of caches) {
     for (const candidate of await candidatesIn(site, folder)) {
-      const recognised = await recogniseFolder(candidate, engines).catch(() => null);
+      const recognised = await recogniseFolder(candidate, engines, 'quick').catch(() => null);
       if (recognised !== null && recognised.recognition.problems.length === 0) {
         found.set(candidate, { ...recognised, site });
       }

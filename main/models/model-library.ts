@@ -150,12 +150,14 @@ export class ModelLibrary {
     const published = found !== undefined && found.stored.name === null;
     const catalog = published ? catalogModel(engine, found.stored, found.variant) : undefined;
     const expected = new Map((catalog?.files ?? []).map((file) => [file.path, file]));
-    const recognition = found && engine ? await recogniseWith(engine, entry.folder).catch(() => null) : null;
+    const recognition =
+      found && engine ? await recogniseWith(engine, entry.folder, 'thorough').catch(() => null) : null;
     const files = recognition?.files ?? (found ? [...expected.keys()] : entry.files.map(({ path }) => path));
     const checked = await checkFiles(entry.folder, files, { expected, ...options });
     // What is told of a file already is not told again; a whole file may still be that of another model.
     const told = new Set(checked.filter(({ error }) => error !== null).map(({ path }) => path));
-    const beside = entry.problems.filter(({ params }) => !told.has(String(params.file ?? '')));
+    const problems = recognition?.problems.map((problem) => problem.toBody()) ?? entry.problems;
+    const beside = problems.filter(({ params }) => !told.has(String(params.file ?? '')));
     const ok = beside.length === 0 && checked.every(({ error }) => error === null);
     return { model: id, folder: entry.folder, ok, files: checked, problems: beside };
   }
@@ -245,7 +247,7 @@ async function look(stored: StoredModel, engine: ModelEngine): Promise<FoundMode
   if ((await stat(stored.folder).catch(() => null)) === null) return damaged(folderGone(stored));
   let recognition: Recognition | null;
   try {
-    recognition = await recogniseWith(engine, stored.folder);
+    recognition = await recogniseWith(engine, stored.folder, 'quick');
   } catch (error) {
     if (error instanceof StudioError) return damaged(error);
     throw error;

@@ -11,7 +11,11 @@ export interface ModelEngine {
   builtIn(): InstalledModel[];
   recognise?(folder: ModelFolder): Promise<Recognition | null>;
   weights?(folder: ModelFolder): Promise<ExpectedWeights[]>;
+  inspect?(folder: ModelFolder): Promise<void>;
 }
+
+/** `quick`: at every start; `thorough`: before a model is added, and when it is checked. */
+export type Care = 'quick' | 'thorough';
 
 export interface Recognised {
   engine: ModelEngine;
@@ -23,9 +27,10 @@ export interface Recognised {
 export async function recogniseFolder(
   folder: string,
   engines: readonly ModelEngine[],
+  care: Care,
 ): Promise<Recognised | null> {
   for (const engine of engines) {
-    const recognition = await recogniseWith(engine, folder);
+    const recognition = await recogniseWith(engine, folder, care);
     if (recognition !== null) return { engine, folder, recognition };
   }
   return null;
@@ -33,22 +38,27 @@ export async function recogniseFolder(
 
 /**
  * By one engine. Where nothing is missing, the headers of the weights are compared with what the configuration
- * describes. What the recogniser throws is a problem of the folder where it is one of the contract's errors.
+ * describes; with care, the files beside them are read as well. What the recogniser throws is a problem of the folder where it is one of the contract's errors.
  */
-export async function recogniseWith(engine: ModelEngine, path: string): Promise<Recognition | null> {
+export async function recogniseWith(
+  engine: ModelEngine,
+  path: string,
+  care: Care,
+): Promise<Recognition | null> {
   const folder = new ModelFolder(path);
   const recognition = (await engine.recognise?.(folder)) ?? null;
   if (recognition === null || recognition.problems.length > 0) return recognition;
-  return { ...recognition, problems: await weightProblems(engine, folder) };
+  return { ...recognition, problems: await contentProblems(engine, folder, care) };
 }
 
-async function weightProblems(engine: ModelEngine, folder: ModelFolder): Promise<StudioError[]> {
+async function contentProblems(engine: ModelEngine, folder: ModelFolder, care: Care): Promise<StudioError[]> {
   const problems: StudioError[] = [];
   try {
     for (const { file, problem } of (await engine.weights?.(folder)) ?? []) {
       const found = problem(await folder.tensors(file), folder.path);
       if (found !== null) problems.push(found);
     }
+    if (care === 'thorough') await engine.inspect?.(folder);
   } catch (error) {
     if (!(error instanceof StudioError)) throw error;
     problems.push(error);
@@ -68,7 +78,7 @@ export async function recognisePath(path: string, engines: readonly ModelEngine[
   if (direct !== null) return direct;
   const inside: Recognised[] = [];
   for (const folder of await foldersInside(folders[0]!)) {
-    const found = await recogniseFolder(folder, engines).catch(() => null);
+    const found = await recogniseFolder(folder, engines, 'thorough').catch(() => null);
     if (found !== null) inside.push(found);
   }
   if (inside.length === 1) return whole(inside[0]!);
@@ -79,7 +89,7 @@ export async function recognisePath(path: string, engines: readonly ModelEngine[
 async function firstWhole(folders: string[], engines: readonly ModelEngine[]): Promise<Recognised | null> {
   let partial: Recognised | null = null;
   for (const folder of folders) {
-    const found = await recogniseFolder(folder, engines);
+    const found = await recogniseFolder(folder, engines, 'thorough');
     if (found === null) continue;
     if (found.recognition.problems.length === 0) return found;
     partial ??= found;

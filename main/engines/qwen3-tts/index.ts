@@ -5,7 +5,7 @@ import { qwen3TtsCatalog } from './catalog.ts';
 import { loadQwen3Tts } from './load.ts';
 import { recogniseQwen3Tts } from './recognise.ts';
 import { samplingParameters } from './sampling.ts';
-import { qwen3TtsWeights } from './weights.ts';
+import { inspectQwen3Tts, qwen3TtsWeights } from './weights.ts';
 
 /** Qwen3-TTS, 12 Hz family: named speakers, cloned and designed voices in ten languages. */
 export function qwen3TtsEngine(): EngineDefinition {
@@ -26,6 +26,7 @@ export function qwen3TtsEngine(): EngineDefinition {
     catalog: qwen3TtsCatalog,
     recognise: recogniseQwen3Tts,
     weights: qwen3TtsWeights,
+    inspect: inspectQwen3Tts,
     model,
     tiny: async (services, folder) => {
       const { tinyModels } = await import('./testing/tiny-models.ts');

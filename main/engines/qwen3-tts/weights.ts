@@ -16,15 +16,24 @@ import { checkVocabulary } from './vocabulary.ts';
 /**
  * What the weights of a folder have to be, by its configurations.
  *
- * @throws StudioError `checkpoint_missing`, `checkpoint_invalid` for configurations and a vocabulary that do not fit
+ * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`
  */
 export async function qwen3TtsWeights(folder: ModelFolder): Promise<ExpectedWeights[]> {
   const config = await readQwen3TtsConfig(folder.path);
-  checkVocabulary(config.model, await readQwen2Vocabulary(folder.path), folder.path);
   return [
     expectedWeights(checkpoints.model, { networks: modelNetworks(config.model) }),
     codecWeights(config),
   ];
+}
+
+/**
+ * Reads the vocabulary and compares it with the talker.
+ *
+ * @throws StudioError `checkpoint_missing`, `checkpoint_invalid`
+ */
+export async function inspectQwen3Tts({ path }: ModelFolder): Promise<void> {
+  const { model } = await readQwen3TtsConfig(path);
+  checkVocabulary(model, await readQwen2Vocabulary(path), path);
 }
 
 function modelNetworks(config: ModelConfig): ExpectedNetwork[] {

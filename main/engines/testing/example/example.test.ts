@@ -190,10 +190,10 @@ test('its folder is recognised, and what is missing is said', async () => {
 test('weights that its configuration does not describe are refused before they are loaded', async () => {
   const other = mkdtempSync(join(tmpdir(), 'mizuoto-example-'));
   cpSync(folder, other, { recursive: true });
-  expect(await recogniseWith(exampleEngine(), other)).toMatchObject({ problems: [] });
+  expect(await recogniseWith(exampleEngine(), other, 'quick')).toMatchObject({ problems: [] });
   const config = JSON.parse(readFileSync(join(other, 'config.json'), 'utf8'));
   writeFileSync(join(other, 'config.json'), JSON.stringify({ ...config, decoder_layers: 4 }));
-  const found = await recogniseWith(exampleEngine(), other);
+  const found = await recogniseWith(exampleEngine(), other, 'quick');
   expect(found?.problems).toMatchObject([{ code: 'checkpoint_mismatch', params: { unexpected: 0 } }]);
   expect(found?.problems[0]?.params.first).toMatch(/^decoder\..*3\./);
   rmSync(other, { recursive: true });
