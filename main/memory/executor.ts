@@ -54,6 +54,8 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     for (const unit of [fixedPart, ...component.resident]) {
       if (placed.has(unit)) continue;
       done += await move(handle, unit, 1, env);
+      // Unit by unit: where memory is shared, all of it twice might not fit.
+      if (env.inPlace && env.dropHostCopies) await handle.dropHostOf(unit);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
     // Asking how much host memory is free takes longer than all the rest of a stage that finds everything in place.
@@ -61,7 +63,7 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
       env.pins.settle(handle, component.streamed, env.pinBudget());
     }
     if (env.inPlace && done > before) tellMapped(handle, env);
-    if (env.dropHostCopies && handle.isWhole) await handle.dropHost();
+    if (env.dropHostCopies && handle.isWhole && handle.hostBytes > 0) await handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
   }
 }

@@ -213,9 +213,14 @@ export class ModelHandle {
   /** Give up host memory that the checkpoint can give again; only of what is on the device. Resolves with bytes freed. */
   async dropHost(): Promise<number> {
     if (this.onHost) return 0;
-    let bytes = this.#fixedPlaced ? await this.store.dropHost(fixedPart) : 0;
-    for (const unit of [...this.#placementOrder]) bytes += await this.store.dropHost(unit);
+    let bytes = this.#fixedPlaced ? await this.dropHostOf(fixedPart) : 0;
+    for (const unit of [...this.#placementOrder]) bytes += await this.dropHostOf(unit);
     return bytes;
+  }
+
+  /** The same of one unit, or of the fixed part (-1). */
+  async dropHostOf(unit: number): Promise<number> {
+    return this.hostBytes > 0 && this.#isPlaced(unit) ? this.store.dropHost(unit) : 0;
   }
 
   /**

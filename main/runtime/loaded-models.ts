@@ -290,7 +290,8 @@ export class LoadedModels {
 
   /**
    * While available RAM is below the reserve: first the host copies of components that are whole on a device go, then
-   * idle models that are not pinned are unloaded, least recently used first.
+   * idle models that are not pinned are unloaded, least recently used first. What a device uses where it lies has no
+   * copy to drop; where memory is shared, what leaves the device is given back, too.
    * Resolves with the bytes of host memory given back.
    */
   async relieveRam(except: string | null = null): Promise<number> {
@@ -309,7 +310,8 @@ export class LoadedModels {
     for (const entry of this.#idle()) {
       if (!short()) break;
       if (entry.id === except || this.isPinned(entry.id)) continue;
-      freed += entry.handles.reduce((bytes, handle) => bytes + handle.hostBytes, 0);
+      const shared = entry.book.unified;
+      for (const handle of entry.handles) freed += handle.hostBytes + (shared ? handle.loadedBytes : 0);
       await this.#remove(entry);
     }
     return freed;

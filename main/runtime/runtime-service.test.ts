@@ -203,6 +203,21 @@ describe('loaded models', () => {
     await runtime.close();
   });
 
+  it('where memory is shared, what leaves the device counts as given back, and nothing was kept beside it', async () => {
+    const graphics = new FakeAddon([{ name: 'IGPU', kind: 'igpu', totalMiB: 8192 }]);
+    const { runtime, addon } = await runtimeWith(
+      { 'compute.device': 'IGPU', 'compute.ram_reserve_mb': 4096 },
+      graphics,
+    );
+    const { component } = await use(runtime, model('a'));
+    expect(component.handle.loadedBytes).toBe(1000 * MiB);
+    expect(component.handle.hostBytes).toBe(0);
+    addon.host = { ...addon.host, availableBytes: 1000 * MiB };
+    expect(await runtime.relieveRam()).toBe(1000 * MiB);
+    expect(runtime.models.list()).toEqual([]);
+    await runtime.close();
+  });
+
   it('after a job failed for lack of memory all idle models go; before training all leave the device', async () => {
     const { runtime } = await runtimeWith();
     const first = await use(runtime, model('a'));
