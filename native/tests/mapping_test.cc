@@ -1,5 +1,5 @@
-// Weights that a device reads where they lie: how imports are cut, and that whatever goes first, nothing reads
-// memory that is gone (under a sanitizer) or keeps a file that nobody uses.
+// Weights that a device reads where they lie: how imports are cut, and that whatever goes first, nothing
+// reads memory that is gone (under a sanitizer) or keeps a file that nobody uses.
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -52,9 +52,8 @@ class Workshop {
         };
         std::string header = "{" + tensor("a", 0) + ",";
         if (gap > 0) {
-            header += "\"gap\":{\"dtype\":\"U8\",\"shape\":[" + std::to_string(gap) +
-                      "],\"data_offsets\":[" + std::to_string(bytes) + "," + std::to_string(bytes + gap) +
-                      "]},";
+            header += "\"gap\":{\"dtype\":\"U8\",\"shape\":[" + std::to_string(gap) + "],\"data_offsets\":[" +
+                      std::to_string(bytes) + "," + std::to_string(bytes + gap) + "]},";
         }
         header += tensor("b", bytes + gap) + "}";
         header.resize((header.size() + 63) / 64 * 64 + 56, ' ');
@@ -89,6 +88,7 @@ void on(const std::shared_ptr<Device>& device, const std::function<void()>& body
 }
 
 std::shared_ptr<Device> simulated() {
+    workshop();
     DeviceOptions options;
     options.name = "CPU";
     options.threads = 1;
@@ -265,7 +265,13 @@ TEST_CASE(an_import_that_fails_leaves_nothing) {
     store->bind(device);
     on(device, [&] {
         device->faults().set({1, 0, 0, 0});
-        CHECK_THROWS("OutOfDeviceMemory", ({"cannot give"}), store->place(0, true, nullptr));
+        std::string code = "none";
+        try {
+            store->place(0, true, nullptr);
+        } catch (const Error& error) {
+            code = error.code;
+        }
+        CHECK_EQUAL(code, "OutOfDeviceMemory");
         CHECK(!store->isPlaced(0));
         CHECK_EQUAL(device->ledger().snapshot().held[0], uint64_t{0});
         store->place(0, true, nullptr);
