@@ -94,6 +94,12 @@ export const runtimeSnapshotSchema = z.object({
 });
 export type RuntimeSnapshot = z.infer<typeof runtimeSnapshotSchema>;
 
+/** The answer of `GET /api/v1/runtime`: the snapshot, and what made it. */
+export const runtimeReportSchema = runtimeSnapshotSchema.extend({
+  versions: z.object({ mizuoto: z.string(), ggml: z.string() }),
+});
+export type RuntimeReport = z.infer<typeof runtimeReportSchema>;
+
 /** Parameters that stand in the speak request itself; every other one stands in its `parameters`. */
 export const requestParameters = ['speed', 'pitch', 'seed', 'voice'] as const;
 

@@ -8,15 +8,17 @@ import { type EventName, eventNames } from './calls.ts';
  *   GET  /studio/events        never ends; a body of frames, each one event as a wire message
  *   POST /studio/download      `{ job_id, encoding, suggested_name }` -> `{ url }`, usable once within a minute
  *   GET  /studio/download/<t>  the WAV file as an attachment
+ *   GET  /api/v1/runtime       the runtime's state as plain JSON (`runtimeReportSchema`), for programs and monitors
  *   everything else            files of the renderer
  *
- * Each `/studio/` request but the last carries `Authorization: Bearer <token>`. The token reaches the page in the
+ * Each `/studio/` request but the download, and each `/api/` request, carries `Authorization: Bearer <token>`. The token reaches the page in the
  * fragment of its address (`#token=...`), which browsers never send. A failure is `{ error: ErrorBody }` as JSON.
  */
 export const wirePaths = {
   call: '/studio/call/',
   events: '/studio/events',
   download: '/studio/download',
+  runtime: '/api/v1/runtime',
 } as const;
 
 /** Content type of a response that is one wire message, and of the event stream. */

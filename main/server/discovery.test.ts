@@ -202,6 +202,10 @@ describe("the window's door", () => {
       expect(await ask(`/studio/call/${refused}`, {}), refused).toBe(404);
     }
     expect(await ask('/index.html', {})).toBe(404);
+    expect(await ask('/api/v1/runtime', {}, 'GET')).toBe(200);
+    expect(await ask('/api/v1/runtime', { authorization: '' }, 'GET')).toBe(401);
+    expect(await ask('/api/v1/runtime', { host: 'evil.example' }, 'GET')).toBe(403);
+    expect(await ask('/api/v1/runtime', {})).toBe(405);
     expect(await ask(snapshot, {}, 'POST', ' '.repeat(100_000))).toBe(413);
     await close();
     ended.length = 0;

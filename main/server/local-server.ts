@@ -7,6 +7,7 @@ import { fail, send } from './answers.ts';
 import { announceStudio, makeRunFolder } from './discovery.ts';
 import { streamEvents } from './event-stream.ts';
 import { hasToken, RequestError, readJson } from './guards.ts';
+import { sendRuntimeReport } from './runtime-report.ts';
 
 /** What another program of the same person may ask the window's studio: to look at memory and to manage models. */
 const localCalls: ReadonlySet<CallName> = new Set([
@@ -24,7 +25,7 @@ const maxBodyBytes = 64 * 1024;
 const longestSocketPath = 100;
 
 /**
- * The shell's door for `mizuoto runtime`: a few calls of the contract over a local socket (Windows: a named pipe), which
+ * The shell's door for `mizuoto runtime`: a few calls of the contract and the runtime's state over a local socket (Windows: a named pipe), which
  * no page of a browser can reach. Announced with its token; resolves with what closes it.
  *
  * @throws Error where the socket cannot be made; the studio runs without it.
@@ -53,6 +54,7 @@ export async function startLocalServer(
     if (path === wirePaths.events && request.method === 'GET') {
       return streamEvents(client, response, localEvents);
     }
+    if (path === wirePaths.runtime) return sendRuntimeReport(client, request, response);
     if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
     const name = path.startsWith(wirePaths.call) ? (path.slice(wirePaths.call.length) as CallName) : null;
     if (name === null || !localCalls.has(name)) throw new RequestError(404, 'There is nothing here.');

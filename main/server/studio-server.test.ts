@@ -8,6 +8,7 @@ import {
   type CallName,
   decodeWire,
   FrameReader,
+  runtimeReportSchema,
   type StreamMessage,
   type StudioClient,
   StudioError,
@@ -300,6 +301,55 @@ describe('the contract over HTTP', () => {
     const before = listeners.get('log.line')!.size;
     stop.abort();
     await expect.poll(() => listeners.get('log.line')!.size).toBe(before - 1);
+  });
+});
+
+describe('GET /api/v1/runtime', () => {
+  const look = (headers: Record<string, string> = {}, method = 'GET', path = '/api/v1/runtime') =>
+    ask(path, { method, headers: { authorization: `Bearer ${server.token}`, ...headers } });
+
+  it('answers the snapshot and the versions as plain JSON', async () => {
+    expect((await call('models.load', { model: 'tone' })).status).toBe(200);
+    const answer = await look();
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    const report = runtimeReportSchema.strict().parse(json(answer));
+    const { versions, ...state } = report;
+    const { version, ggml } = json(await call('host.info', {}));
+    expect(versions).toEqual({ mizuoto: version, ggml });
+    const snapshot = json(await call('runtime.snapshot', {}));
+    const timeless = { at: 0, version: 0, host: null };
+    expect({ ...state, ...timeless }).toEqual({ ...snapshot, ...timeless });
+    const [model] = report.models;
+    expect(model).toMatchObject({ id: 'tone', state: 'idle', loaded_bytes: expect.any(Number) });
+    expect(Number.isInteger(model!.streamed_bytes) && Number.isInteger(model!.host_bytes)).toBe(true);
+    expect((await look({}, 'GET', '/api/v1/runtime?watch=1')).status).toBe(200);
+  });
+
+  it('is guarded as everything else', async () => {
+    for (const authorization of ['', 'Bearer x', `Basic ${server.token}`]) {
+      const answer = await look({ authorization });
+      expect(answer.status, authorization).toBe(401);
+      expect(json(answer).error.code).toBe('forbidden');
+      expect(answer.body.toString()).not.toContain('devices');
+    }
+    expect((await look({ host: 'evil.example' })).status).toBe(403);
+    expect((await look({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await look({}, 'GET', `/api/v1/runtime?token=${server.token}`)).status).toBe(200);
+    expect((await ask(`/api/v1/runtime?token=${server.token}`)).status).toBe(401);
+  });
+
+  it('takes no other method and has no neighbours', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const answer = await look({}, method);
+      expect(answer.status, method).toBe(405);
+      expect(answer.headers.allow).toBe('GET');
+    }
+    for (const path of ['/api/v1/runtime/', '/api/v1/', '/api/v2/runtime']) {
+      expect((await look({}, 'GET', path)).status, path).toBe(404);
+      expect((await ask(path)).status, path).toBe(401);
+    }
   });
 });
 

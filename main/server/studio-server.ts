@@ -6,6 +6,7 @@ import { fail, send } from './answers.ts';
 import { Downloads } from './downloads.ts';
 import { streamEvents } from './event-stream.ts';
 import { hasToken, isOwnHost, isOwnOrigin, RequestError, readJson } from './guards.ts';
+import { sendRuntimeReport } from './runtime-report.ts';
 import { refuse, serveFile } from './static-files.ts';
 
 export interface StudioServerOptions {
@@ -48,7 +49,8 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
     if (!isOwnOrigin(request, port))
       return refuse(response, 403, 'Another site may not speak to the studio.');
     const path = (request.url ?? '/').split('?')[0]!;
-    if (!path.startsWith('/studio/')) return serveFile(options.folder, request, response);
+    if (!path.startsWith('/studio/') && !path.startsWith('/api/'))
+      return serveFile(options.folder, request, response);
     if (path.startsWith(`${wirePaths.download}/`) && request.method === 'GET') {
       return downloads.serve(path.slice(wirePaths.download.length + 1), response);
     }
@@ -56,6 +58,8 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
       throw new RequestError(401, 'The token is missing or wrong. Open the address that the studio printed.');
     }
     if (path === wirePaths.events && request.method === 'GET') return streamEvents(options.client, response);
+    if (path === wirePaths.runtime) return sendRuntimeReport(options.client, request, response);
+    if (path.startsWith('/api/')) throw new RequestError(404, 'There is nothing here.');
     if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
     const body = await readJson(request, maxBodyBytes);
     if (path === wirePaths.download) return send(response, await downloads.offer(body));
