@@ -171,6 +171,15 @@ describeOnDevices('KVCache on %s', (name) => {
 });
 
 describe('KVCache on a small simulated device', () => {
+  it('leaves nothing behind when one of its layers finds no room', async () => {
+    const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 20 });
+    device.setFaults({ failAllocation: 3 });
+    const created = KVCache.create(addon, device, { layers: 4, kvHeads: 2, headDim: 8, kind: 'dynamic' });
+    await expect(created).rejects.toMatchObject({ code: 'OutOfDeviceMemory' });
+    await vi.waitFor(() => expect(device.memory().held.state).toBe(0));
+    await device.close();
+  });
+
   it('keeps what it holds when it cannot grow', async () => {
     const device = await addon.openDevice({ name: 'CPU', threads: 1, simulateBytes: 2 ** 20 });
     const cache = await KVCache.create(addon, device, { layers: 2, kvHeads: 4, headDim: 64, kind: 'static' });

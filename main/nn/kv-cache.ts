@@ -73,7 +73,13 @@ export class KVCache {
   /** @throws NativeError `OutOfDeviceMemory` */
   static async create(addon: Addon, device: Device, options: KVCacheOptions): Promise<KVCache> {
     const cache = new KVCache(addon, device, options);
-    await cache.#grow(roundUp(options.capacity ?? block));
+    try {
+      await cache.#grow(roundUp(options.capacity ?? block));
+    } catch (error) {
+      // The layers before the one that did not fit.
+      cache.dispose();
+      throw error;
+    }
     return cache;
   }
 
