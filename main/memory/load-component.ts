@@ -1,9 +1,10 @@
-import type { Addon, Checkpoint, CheckpointDType } from '../../native/addon.ts';
+import type { Addon, Checkpoint, CheckpointDType, Device } from '../../native/addon.ts';
 import { type LoadedWeights, type LoadOptions, loadWeights } from '../nn/checkpoint.ts';
 import type { Module } from '../nn/module.ts';
 import type { Parameter } from '../nn/parameter.ts';
 import type { DeviceBook } from './device-book.ts';
 import { ModelHandle } from './model-handle.ts';
+import { pinnedTo } from './pinned.ts';
 import { type ComponentKind, decideUnits, type Mark } from './units.ts';
 
 export interface ComponentOptions extends Omit<LoadOptions, 'device' | 'unitOf' | 'unitModules'> {
@@ -14,7 +15,7 @@ export interface ComponentOptions extends Omit<LoadOptions, 'device' | 'unitOf' 
   kind: ComponentKind;
   module: Module;
   checkpoint: Checkpoint;
-  /** Where it runs. */
+  /** Where it runs; a module that is pinned to the processor runs there. */
   book: DeviceBook;
   /** Known from the start; more can be said later by `handle.mark`. */
   marks?: ReadonlyMap<Module, Mark>;
@@ -30,13 +31,17 @@ export interface LoadedComponent {
 /**
  * A component from its checkpoint: decides its units, reads its weights (nothing goes to the device yet) and returns
  * the handle that the memory manager moves.
+ *
+ * @throws Error where a part of the module is pinned to the processor: one component lies on one device
  */
 export async function loadComponent(options: ComponentOptions): Promise<LoadedComponent> {
-  const { addon, engine, model, kind, module, checkpoint, book, marks, ...load } = options;
+  const { addon, engine, model, kind, module, checkpoint, marks, ...load } = options;
+  const device = pinnedTo(module) ?? options.book.device;
+  checkPinned(module, device, options.component);
   const units = decideUnits(module, { bytesOf: estimatedBytes(module, options), marks });
   const { store, report, finite } = await loadWeights(addon, module, checkpoint, {
     ...load,
-    device: book.device,
+    device,
     unitOf: units.unitOf,
     unitModules: units.unitModules,
   });
@@ -49,9 +54,19 @@ export async function loadComponent(options: ComponentOptions): Promise<LoadedCo
     module,
     store,
     units,
-    device: book.device,
+    device,
   });
   return { handle, report, finite };
+}
+
+function checkPinned(module: Module, device: Device, component: string): void {
+  if (device.isHost) return;
+  for (const [path, part] of module.namedModules()) {
+    if (pinnedTo(part) === null) continue;
+    throw new Error(
+      `"${path}" of "${component}" is pinned to the processor and the rest runs on ${device.name}: load it as a component of its own.`,
+    );
+  }
 }
 
 const elementBytes: Partial<Record<CheckpointDType, number>> = {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { Device } from '../../native/addon.ts';
 import type { GraphBuilder } from '../nn/graph.ts';
 import { Embedding } from '../nn/layers/embedding.ts';
 import { Linear } from '../nn/layers/linear.ts';
 import { LayerNorm } from '../nn/layers/norm.ts';
 import { Module, ModuleList } from '../nn/module.ts';
 import type { Tensor } from '../nn/tensor.ts';
+import { pin } from './pinned.ts';
 import { decideUnits } from './units.ts';
 
 const width = 256;
@@ -117,5 +119,27 @@ describe('decideUnits', () => {
     ]);
     expect(unitOf.has(b!.up.weight)).toBe(false);
     expect(unitOf.has(b!.down.weight)).toBe(true);
+  });
+
+  it('what is pinned to the processor is no unit, nor part of one, whatever the marks say', () => {
+    const processor = { name: 'CPU', isHost: true } as Device;
+    const model = new Model();
+    const [a, b] = model.layers as Layer[];
+    pin(a!, processor);
+    pin(b!.up, processor);
+    const marks = new Map<Module, 'hot'>([
+      [a!, 'hot'],
+      [b!.up, 'hot'],
+    ]);
+    const { units, unitOf, fixedBytes } = decideUnits(model, { marks });
+    expect(units.map(({ name }) => name)).toEqual(['layers.1', 'layers.2', 'layers.3']);
+    expect(unitOf.has(b!.up.weight)).toBe(false);
+    expect(unitOf.has(b!.down.weight)).toBe(true);
+    pin(model, processor);
+    expect(decideUnits(model)).toMatchObject({
+      units: [],
+      fixedBytes: fixedBytes + 3 * layerBytes - 4 * (width * 512 + 512),
+    });
+    expect(() => pin(model, { name: 'Vulkan0', isHost: false } as Device)).toThrow(/not the processor/);
   });
 });

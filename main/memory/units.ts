@@ -1,6 +1,7 @@
 import type { DType } from '../../native/addon.ts';
 import type { Module } from '../nn/module.ts';
 import type { Parameter } from '../nn/parameter.ts';
+import { pinnedTo } from './pinned.ts';
 
 /** What an engine says of a part of its model: placed first, never streamed, or the first to stream and give up. */
 export type Mark = 'hot' | 'fixed' | 'cold';
@@ -47,11 +48,12 @@ export function defaultBytesOf(parameter: Parameter): number {
  * The units of a component. A module may name them (`memoryUnits`); otherwise every child of a module list of at
  * least 1 MB is one, the outermost list wins and a unit is never split. Of a unit only the weights of classes that
  * declare it stream; embeddings, norms, scales, weights shared with a module outside the unit, the model's first
- * parameter, units under 64 KB and everything marked `fixed` form the fixed part.
+ * parameter, units under 64 KB, everything marked `fixed` and all below a module that is pinned to the processor form the
+ * fixed part.
  */
 export function decideUnits(root: Module, options: UnitOptions = {}): UnitDecision {
   const bytesOf = options.bytesOf ?? defaultBytesOf;
-  const marks = options.marks ?? new Map<Module, Mark>();
+  const marks = withPinned(root, options.marks ?? new Map());
   const paths = new Map([...root.namedModules()].map(([path, module]) => [module, path]));
   const uses = [...root.parameterUses()];
   const readers = new Map<Parameter, Module[]>();
@@ -85,6 +87,14 @@ export function decideUnits(root: Module, options: UnitOptions = {}): UnitDecisi
     if (!unitOf.has(parameter)) fixedBytes += bytesOf(parameter);
   }
   return { units, unitOf, unitModules: units.map((unit) => unit.module), fixedBytes };
+}
+
+/** What is pinned to the processor never streams, whatever its engine says of it. */
+function withPinned(root: Module, marks: ReadonlyMap<Module, Mark>): ReadonlyMap<Module, Mark> {
+  const pinned = [...root.namedModules()].filter(([, module]) => pinnedTo(module) !== null);
+  if (pinned.length === 0) return marks;
+  const below = pinned.flatMap(([, module]) => [...module.namedModules()].map(([, child]) => child));
+  return new Map([...marks, ...below.map((module) => [module, 'fixed'] as const)]);
 }
 
 /** Modules that may be units, in tree order, none inside another. */

@@ -4,7 +4,9 @@ import { type Said, say } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
+import { pin } from '../memory/pinned.ts';
 import { isUnified, MiB } from '../memory/policy.ts';
+import type { Module } from '../nn/module.ts';
 import { checkContradictions } from './contradictions.ts';
 
 /** Which device a set of settings means. */
@@ -22,12 +24,14 @@ export interface DeviceChoice {
 export class DeviceService {
   readonly #addon: Addon;
   readonly #manager: ModelManager;
+  readonly #settings: () => Settings;
   readonly #open = new Map<string, Promise<DeviceBook>>();
   readonly #opened = new Map<string, DeviceBook>();
 
-  constructor(addon: Addon, manager: ModelManager) {
+  constructor(addon: Addon, manager: ModelManager, settings: () => Settings) {
     this.#addon = addon;
     this.#manager = manager;
+    this.#settings = settings;
   }
 
   /** Every device of this machine, opened or not. */
@@ -50,15 +54,21 @@ export class DeviceService {
     return book;
   }
 
-  /** The processor: for components that never leave it and for what runs nowhere else. */
-  cpu(settings: Settings): Promise<DeviceBook> {
-    return this.#book({
+  /**
+   * All below `module` stays on the processor and never moves: a large table of which a request reads a few rows, or what
+   * no other device computes. Say it before `loadComponent`, for the root of a component. Resolves with the processor,
+   * whose graphs the module takes part in.
+   */
+  async pinToCpu(module: Module): Promise<DeviceBook> {
+    const processor = await this.#book({
       name: 'CPU',
-      threads: settings['compute.threads'],
+      threads: this.#settings()['compute.threads'],
       simulateBytes: null,
       unified: false,
       why: say('device_asked_for'),
     });
+    pin(module, processor.device);
+    return processor;
   }
 
   /** Closes a device on which nothing is loaded any more (a simulated one whose size was changed, say). */

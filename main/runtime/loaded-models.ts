@@ -4,6 +4,7 @@ import type { DeviceBook, DeviceCache } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { policyFromSettings } from '../memory/policy.ts';
+import type { DeviceService } from './device-service.ts';
 
 /** How a model comes to be: an engine offers one for each of its models. */
 export interface ModelSource<T> {
@@ -18,8 +19,8 @@ export interface ModelSource<T> {
 export interface ModelLoadContext {
   /** The device that the model runs on. */
   book: DeviceBook;
-  /** The processor, for components that never leave it: a large table of which a request reads a few rows. */
-  cpu(): Promise<DeviceBook>;
+  /** For components that never leave the processor. */
+  devices: Pick<DeviceService, 'pinToCpu'>;
   signal: AbortSignal | undefined;
   /** 0..1 */
   progress(fraction: number): void;
@@ -72,7 +73,7 @@ export interface LoadedModelsOptions {
   manager: ModelManager;
   hostMemory: () => { totalBytes: number; availableBytes: number; processBytes: number };
   settings: () => Settings;
-  cpu: () => Promise<DeviceBook>;
+  devices: Pick<DeviceService, 'pinToCpu'>;
   changed: () => void;
   now?: () => number;
 }
@@ -211,7 +212,8 @@ export class LoadedModels {
       entry.loadFraction = Math.min(1, Math.max(entry.loadFraction, fraction));
       this.#options.changed();
     };
-    const parts = await source.load({ book: entry.book, cpu: this.#options.cpu, signal, progress });
+    const { devices } = this.#options;
+    const parts = await source.load({ book: entry.book, devices, signal, progress });
     for (const handle of parts.handles) this.#options.manager.register(handle);
     for (const cache of parts.caches ?? []) entry.removeCaches.push(entry.book.addCache(cache));
     entry.handles = parts.handles;

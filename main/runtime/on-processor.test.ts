@@ -47,9 +47,10 @@ const source: ModelSource<Parts> = {
   id: 'table',
   engine: 'table',
   name: 'Table',
-  load: async ({ book, cpu }) => {
-    const host = await cpu();
-    const table = handleOf(host, 'table', new Embedding(rows, width));
+  load: async ({ book, devices }) => {
+    const embedding = new Embedding(rows, width);
+    const host = await devices.pinToCpu(embedding);
+    const table = handleOf(host, 'table', embedding);
     const head = handleOf(book, 'head', new Linear(width, width));
     const onCpu = new GraphCache(addon, host.device, { arena: host.arena });
     const onDevice = new GraphCache(addon, book.device, { arena: book.arena });

@@ -100,12 +100,12 @@ export class RuntimeService {
       hostMemory: () => options.addon.hostMemory(),
       checkAlways: options.checkAlways ?? process.env.MIZUOTO_CHECK_MEMORY === '1',
     });
-    this.devices = new DeviceService(options.addon, this.manager);
+    this.devices = new DeviceService(options.addon, this.manager, () => this.#settings);
     this.models = new LoadedModels({
       manager: this.manager,
       hostMemory: () => options.addon.hostMemory(),
       settings: () => this.#settings,
-      cpu: () => this.devices.cpu(this.#settings),
+      devices: this.devices,
       changed: () => this.#changed(),
     });
     const { manager, devices, models } = this;

@@ -20,7 +20,7 @@ export interface ReadingOptions {
 
 /** What reading a component takes beside its module. */
 export type ComponentSource = Pick<ComponentOptions, 'kind' | 'checkpoint' | 'rename'> &
-  Partial<Pick<ComponentOptions, 'book' | 'checkFinite' | 'marks'>>;
+  Partial<Pick<ComponentOptions, 'checkFinite' | 'marks'>>;
 
 /** A network and its place under the memory manager. */
 export interface Component<M extends Module> {

@@ -57,7 +57,7 @@ async function loadStages(
   config: Qwen3TtsConfig,
   reader: ModelReader,
   { addon }: LoadQwen3TtsOptions,
-  { book, cpu }: ModelLoadContext,
+  { book, devices }: ModelLoadContext,
 ): Promise<PassageStages> {
   const { device, arena } = book;
   const { talker_config: talkerConfig } = config.model;
@@ -75,12 +75,13 @@ async function loadStages(
     // Each of its layers runs fifteen times a frame, each of the talker's once.
     marks: new Map(codePredictor.memoryUnits().map((unit) => [unit, 'hot'])),
   });
-  const table = await reader.component('text embedding', new TextEmbedding(talkerConfig), {
+  const embedding = new TextEmbedding(talkerConfig);
+  // A third of a small model's bytes, of which a request reads a few rows: from the memory map, wherever the talker is.
+  const processor = await devices.pinToCpu(embedding);
+  const table = await reader.component('text embedding', embedding, {
     ...weights,
     kind: 'oneshot',
     rename: textEmbeddingName,
-    // A third of a small model's bytes, of which a request reads a few rows: from the memory map, wherever the talker is.
-    book: await cpu(),
     checkFinite: false,
   });
   const codec = await reader.open(checkpoints.codec);
@@ -90,7 +91,7 @@ async function loadStages(
     { kind: 'oneshot', checkpoint: codec, rename: codecDecoderName },
   );
   const networks = { talker: talker.module, predictor: predictor.module };
-  const text = reader.own(new TextTable(addon, table.handle.device, table.module));
+  const text = reader.own(new TextTable(addon, processor.device, table.module));
   const generator = (kvCache: KVCacheKind) =>
     new FrameGenerator(addon, device, { ...networks, ids: talkerConfig, arena, kvCache });
   const embedder = reader.own(new PromptEmbedder(addon, device, { ...networks, text, arena }));
