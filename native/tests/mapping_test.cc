@@ -1,11 +1,11 @@
 // Weights that a device reads where they lie: how imports are cut, and that whatever goes first, nothing
 // reads memory that is gone (under a sanitizer) or keeps a file that nobody uses.
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -30,7 +30,9 @@ constexpr int kWidth = 1000;
 /** A folder of this run's own, with ggml's processor alone: drivers of graphics devices leak. */
 class Workshop {
   public:
-    Workshop() : folder_(fs::temp_directory_path() / ("mizuoto-mapping-" + std::to_string(std::rand()))) {
+    Workshop() {
+        std::random_device random;
+        folder_ = fs::temp_directory_path() / ("mizuoto-mapping-" + std::to_string(random()));
         fs::create_directories(folder_);
         for (const auto& entry : fs::directory_iterator(MIZUOTO_GGML_DIR)) {
             const std::string name = entry.path().filename().string();
