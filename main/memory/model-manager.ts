@@ -11,7 +11,7 @@ import { type PlacedStage, StagePlacer } from './place-stage.ts';
 import { PlanLog } from './plan-log.ts';
 import type { RequestPlan } from './planner/request.ts';
 import type { LoadRequest, PlannerState } from './planner/types.ts';
-import type { VramPolicy } from './policy.ts';
+import { capsAfterOom, type VramPolicy } from './policy.ts';
 import { StageRequests } from './stage-requests.ts';
 import type { LoadOptions, Placement, StageFailure, StageToPlan } from './stages.ts';
 import { Trace } from './trace.ts';
@@ -178,13 +178,18 @@ export class ModelManager {
 
   /**
    * After a stage ran out of memory, and released what it held: all idle components leave its devices, caches and
-   * copies are dropped, and each of its components may have at most half of what it had, until it leaves.
+   * copies are dropped, and each of its components may have at most half of what it had, until it leaves (unless the
+   * policy wants it whole or not at all).
    */
-  async afterOom(handles: readonly ModelHandle[], name: string): Promise<void> {
+  async afterOom(
+    handles: readonly ModelHandle[],
+    name: string,
+    policy: VramPolicy = this.#options.policy(),
+  ): Promise<void> {
     for (const { book, own } of this.#inventory.byDevice(handles)) {
       await book.lock.run(async () => {
         await leaveDevice(book, this.handles, this.trace, { except: own, forWhom: name });
-        for (const handle of own) halveCap(handle);
+        if (capsAfterOom(policy, book.unified)) for (const handle of own) halveCap(handle);
       });
     }
     if (this.#options.checkAlways) this.verify();

@@ -84,3 +84,19 @@ export function resolveMode(mode: VramPolicy['mode'], unified: boolean): VramMod
   if (mode === 'shared' && !unified) return 'high';
   return mode;
 }
+
+/** Modes that plan whole components only. */
+export function keepsWhole(mode: VramMode): mode is 'high' | 'shared' {
+  return mode === 'high' || mode === 'shared';
+}
+
+/**
+ * Whether components of a stage that ran out of memory get less of the device from then on. In a mode that keeps them
+ * whole only together with the retry: who turns that off wants an error rather than a part.
+ */
+export function capsAfterOom(
+  { mode, oomRetry }: Pick<VramPolicy, 'mode' | 'oomRetry'>,
+  unified: boolean,
+): boolean {
+  return oomRetry || !keepsWhole(resolveMode(mode, unified));
+}

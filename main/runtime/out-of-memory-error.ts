@@ -4,7 +4,7 @@ import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { mib } from '../memory/planner/reasons.ts';
 import { smallestTogether } from '../memory/planner/smallest.ts';
-import { resolveMode, type VramPolicy } from '../memory/policy.ts';
+import { keepsWhole, resolveMode, type VramPolicy } from '../memory/policy.ts';
 
 export interface ExhaustedStage {
   manager: ModelManager;
@@ -60,10 +60,10 @@ export function outOfMemoryError(stage: ExhaustedStage): StudioError {
   );
 }
 
-/** The mode that keeps components whole; null where it was tried with a part of them. */
-function wholeOnly({ policy, book, attempts }: ExhaustedStage): string | null {
+/** The mode that keeps components whole; null where it was tried with a part of them, now or before. */
+function wholeOnly({ policy, book, handles }: ExhaustedStage): string | null {
   const mode = resolveMode(policy.mode, book.unified);
-  return (mode === 'high' || mode === 'shared') && attempts === 1 ? mode : null;
+  return keepsWhole(mode) && handles.every(({ capBytes }) => capBytes === null) ? mode : null;
 }
 
 /** Weights and slots of its smallest working set. */

@@ -115,7 +115,7 @@ export class RequestContext implements StageContext {
         if (!isOutOfDeviceMemory(error)) throw error;
         failure = error;
       }
-      await this.#options.manager.afterOom(handles, name);
+      await this.#afterOom(handles, name);
       for (const [index, generator] of generators.entries()) generator.restore(states[index]);
       if (attempt < attempts) this.#noteRetry(name, handles, attempt + 1, attempts);
     }
@@ -201,7 +201,7 @@ export class RequestContext implements StageContext {
         if (!isOutOfDeviceMemory(error)) throw error;
         if (attempt >= attempts) throw this.#outOfMemory(name, handles, memory, attempts, error);
       }
-      await this.#options.manager.afterOom(handles, name);
+      await this.#afterOom(handles, name);
       this.#noteRetry(name, handles, attempt + 1, attempts);
     }
   }
@@ -253,8 +253,13 @@ export class RequestContext implements StageContext {
   ): Promise<unknown> {
     if (!isOutOfDeviceMemory(error)) return error;
     const explained = this.#outOfMemory(name, handles, memory, 1, error);
-    await this.#options.manager.afterOom(handles, name);
+    await this.#afterOom(handles, name);
     return explained;
+  }
+
+  #afterOom(handles: readonly ModelHandle[], name: string): Promise<void> {
+    const { manager, policy } = this.#options;
+    return manager.afterOom(handles, name, policy);
   }
 
   async #end(handles: ModelHandle[], placement: Placement, failure: StageFailure | null): Promise<void> {

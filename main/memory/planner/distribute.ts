@@ -1,3 +1,4 @@
+import { keepsWhole } from '../policy.ts';
 import { unitTimes } from './cost.ts';
 import { fillable, residentLimit, slotCount } from './limits.ts';
 import { bytesOf, fixedBytesOf, markedFixed, streamable } from './parts.ts';
@@ -39,7 +40,7 @@ export function distribute(
   passes: number,
 ): Distribution {
   const { policy } = state;
-  const wholeOnly = policy.mode === 'high' || policy.mode === 'shared';
+  const wholeOnly = keepsWhole(policy.mode);
   const ordered = [...components].sort((a, b) => a.sizeBytes - b.sizeBytes || (a.id < b.id ? -1 : 1));
   const shares: ComponentShare[] = [];
   const others: OtherSlots = { planned: null, inUse: state.slotsInUse ?? null };

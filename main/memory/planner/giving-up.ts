@@ -1,4 +1,4 @@
-import type { VramMode } from '../policy.ts';
+import { keepsWhole, type VramMode } from '../policy.ts';
 import { bytesOf } from './parts.ts';
 import { mib, reason } from './reasons.ts';
 import type { GiveUp, PlannerComponent } from './types.ts';
@@ -37,7 +37,7 @@ export interface Shortage {
 
 /** Unit by unit in reverse of placement order until the shortage is met; whole in `high` and `shared` mode. */
 export function giveUp(victims: readonly PlannerComponent[], shortage: Shortage): GiveUp[] {
-  const whole = shortage.mode === 'high' || shortage.mode === 'shared';
+  const whole = keepsWhole(shortage.mode);
   const result: GiveUp[] = [];
   let missing = shortage.bytes;
   for (const victim of victims) {

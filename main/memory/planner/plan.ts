@@ -1,3 +1,4 @@
+import { keepsWhole } from '../policy.ts';
 import { freeBytes, requested, uncachedFree } from './budget.ts';
 import { type ComponentShare, distribute } from './distribute.ts';
 import { giveUp, givingUpOrder } from './giving-up.ts';
@@ -175,7 +176,7 @@ function explain(
   const working = mib(budget.workingBytes);
   switch (partial) {
     case null:
-      return state.policy.mode === 'high' || state.policy.mode === 'shared'
+      return keepsWhole(state.policy.mode)
         ? reason('whole_high', names)
         : reason('whole_fits', { ...names, ...sizes, working, free });
     case 'capped after out of memory':
