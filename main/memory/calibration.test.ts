@@ -40,6 +40,20 @@ describe('working memory', () => {
     expect(calibration.stage(gpu, 'helper:main')).toMatchObject({ state: 'calibrated', runs: 3 });
   });
 
+  it('estimates below 64 KiB teach nothing, so that padding of small buffers multiplies no large reservation', () => {
+    const calibration = Calibration.inMemory();
+    const small = 64 * 1024 - 1;
+    expect(calibration.wantsMeasuring(gpu, 'engine:talker', 'talker', small)).toBe(false);
+    expect(calibration.measured(gpu, 'engine:talker', 'talker', small, 16 * small)).toBe(false);
+    expect(calibration.refused(gpu, 'engine:talker', small, 16 * small)).toBe(false);
+    expect(calibration.stage(gpu, 'engine:talker')).toMatchObject({ state: 'none', runs: 0 });
+    expect(calibration.reserve(gpu, 'engine:talker', 'talker', 100 * MiB)).toBe(100 * MiB);
+    // From there on it is learned, and what small ones are reserved stays what they say.
+    expect(calibration.measured(gpu, 'engine:talker', 'talker', small + 1, 2 * (small + 1))).toBe(true);
+    expect(calibration.reserve(gpu, 'engine:talker', 'talker', 100 * MiB)).toBe(Math.ceil(100 * MiB * 2.2));
+    expect(calibration.reserve(gpu, 'engine:talker', 'talker', small)).toBe(small);
+  });
+
   it('grows after a refusal by what was missing and half of it, until a run that ends says what it takes', async () => {
     const calibration = await Calibration.open({ file });
     const [key, stage, estimate] = ['engine:codec', 'codec', 100 * MiB] as const;

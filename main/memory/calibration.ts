@@ -47,7 +47,11 @@ const refusalMargin = 1.5;
 export const runsToShrink = 3;
 /** Pinned memory is taken from everything else on the machine: less gain than this is not worth it. */
 const worthPinning = 1.05;
-/** Estimates below this are noise. */
+/**
+ * Smaller estimates teach nothing: padding and least sizes of buffers are most of what they measure, and the ratio holds for
+ * requests of every size, so that a stage of a few KiB could multiply the reservation of gigabytes. What is not learned
+ * is less than `maxRatio` times this: 1 MiB.
+ */
 const minEstimate = 64 * 1024;
 
 export interface CalibrationOptions {
