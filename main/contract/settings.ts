@@ -26,6 +26,10 @@ export const settingSchemas = {
   'compute.oom_retry': z.boolean().default(true),
   'compute.oom_fallback': z.boolean().default(false),
   'compute.max_resident_models': z.number().int().min(1).max(64).default(3),
+  /**
+   * How long idle models stay warm, in the window as where the studio serves: it is their keep-warm time. Null: until others
+   * need the room. Pinned ones stay.
+   */
   'compute.unload_after_minutes': z.number().min(0).nullable().default(null),
   /** Make the CPU play a GPU of this many MiB (fractions allowed); null: off. */
   'compute.simulate_vram_mb': z.number().positive().nullable().default(null),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { runtimeSnapshotSchema } from '../contract/runtime.ts';
 import { defaultSettings, type Settings } from '../contract/settings.ts';
 import { MiB } from '../memory/policy.ts';
@@ -249,6 +249,28 @@ describe('loaded models', () => {
     await runtime.models.unloadOlderThan(1);
     expect(runtime.models.list().map(({ id }) => id)).toEqual(['b']);
     await runtime.close();
+  });
+
+  it('the keep-warm time holds by itself from the moment that it is set, and ends when it is cleared', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+    try {
+      const { runtime } = await runtimeWith();
+      await use(runtime, model('a'));
+      await vi.advanceTimersByTimeAsync(2 * 60_000);
+      expect(runtime.models.list()).toHaveLength(1);
+      await runtime.configure({ ...runtime.settings, 'compute.unload_after_minutes': 3 });
+      await vi.advanceTimersByTimeAsync(45_000);
+      expect(runtime.models.list()).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(runtime.models.list()).toEqual([]);
+      await runtime.configure({ ...runtime.settings, 'compute.unload_after_minutes': null });
+      await use(runtime, model('b'));
+      await vi.advanceTimersByTimeAsync(5 * 60_000);
+      expect(runtime.models.list()).toHaveLength(1);
+      await runtime.close();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('closing unloads everything and closes the devices', async () => {
