@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { Device, WeightStore } from '../../native/addon.ts';
 import type { GraphBuilder } from './graph.ts';
 import { GraphCache } from './graph-cache.ts';
-import { KVCache, type KVCacheKind, type KVCacheOptions } from './kv-cache.ts';
+import { BufferCache, DynamicCache, KVCache, type KVCacheKind, type KVCacheOptions } from './kv-cache.ts';
 import { causalMask } from './masks.ts';
 import { Random } from './random.ts';
 import { randomWeights } from './random-weights.ts';
@@ -167,6 +167,34 @@ describeOnDevices('KVCache on %s', (name) => {
     expect(largestDifference(again, whole.subarray(8 * 5))).toBeLessThan(tolerance);
     expect(() => cache.truncate(13)).toThrow(RangeError);
     expect(() => cache.advance(1000)).toThrow(RangeError);
+  });
+});
+
+describe('the two kinds of KVCache', () => {
+  it('grow to what is wanted, or double', async () => {
+    const device = await openTestDevice('CPU');
+    const shape = { layers: 3, kvHeads: 1, headDim: 4 };
+    const dynamic = await KVCache.create(addon, device, shape);
+    const buffer = await KVCache.create(addon, device, { ...shape, kind: 'static' });
+    expect(dynamic).toBeInstanceOf(DynamicCache);
+    expect(buffer).toBeInstanceOf(BufferCache);
+    expect([dynamic.kind, buffer.kind]).toEqual(['dynamic', 'static']);
+    const capacities: number[][] = [];
+    for (const positions of [60, 10, 60, 200]) {
+      for (const cache of [dynamic, buffer]) {
+        await cache.reserve(positions);
+        cache.advance(positions);
+      }
+      capacities.push([dynamic.capacity, buffer.capacity]);
+    }
+    expect(capacities).toEqual([
+      [64, 64],
+      [128, 128],
+      [192, 256],
+      [384, 512],
+    ]);
+    for (const cache of [dynamic, buffer]) cache.dispose();
+    await device.close();
   });
 });
 

@@ -3,8 +3,8 @@ import { GraphBuilder } from './graph.ts';
 import type { Tensor } from './tensor.ts';
 
 /**
- * - `dynamic`: grows by blocks, one layer after the other: little memory, a new graph per block;
- * - `static`: doubles when full, all layers at once: fewest graphs, and attention over the whole capacity.
+ * - `dynamic` (`DynamicCache`): grows by blocks, one layer after the other: little memory, a new graph per block;
+ * - `static` (`BufferCache`): doubles when full, all layers at once: fewest graphs, and attention over the whole capacity.
  */
 export type KVCacheKind = 'dynamic' | 'static';
 
@@ -46,8 +46,8 @@ const block = 64;
  *
  * What lies beyond `length` is whatever was there before; the mask hides it.
  */
-export class KVCache {
-  readonly kind: KVCacheKind;
+export abstract class KVCache {
+  abstract readonly kind: KVCacheKind;
   readonly batch: number;
   readonly layers: number;
   readonly dtype: 'f32' | 'f16';
@@ -56,13 +56,12 @@ export class KVCache {
   readonly #kvHeads: number;
   readonly #headDim: number;
   #length = 0;
-  /** `static`: one for all layers; `dynamic`: one per layer. Each holds its layers' keys and values in turn. */
+  /** Each holds the keys and values of its layers in turn. */
   #groups: Group[] = [];
 
-  private constructor(addon: Addon, device: Device, options: KVCacheOptions) {
+  protected constructor(addon: Addon, device: Device, options: KVCacheOptions) {
     this.#addon = addon;
     this.#device = device;
-    this.kind = options.kind ?? 'dynamic';
     this.batch = options.batch ?? 1;
     this.layers = options.layers;
     this.dtype = options.dtype ?? 'f32';
@@ -72,7 +71,8 @@ export class KVCache {
 
   /** @throws NativeError `OutOfDeviceMemory` */
   static async create(addon: Addon, device: Device, options: KVCacheOptions): Promise<KVCache> {
-    const cache = new KVCache(addon, device, options);
+    const Kind = options.kind === 'static' ? BufferCache : DynamicCache;
+    const cache: KVCache = new Kind(addon, device, options);
     try {
       await cache.#grow(roundUp(options.capacity ?? block));
     } catch (error) {
@@ -82,6 +82,12 @@ export class KVCache {
     }
     return cache;
   }
+
+  /** Layers that share one buffer, and grow together. */
+  protected abstract get layersPerGroup(): number;
+
+  /** Room, in positions, once `needed` are more than there is room for. */
+  protected abstract grown(needed: number): number;
 
   /** Positions stored. */
   get length(): number {
@@ -101,7 +107,7 @@ export class KVCache {
   async reserve(count: number): Promise<void> {
     const needed = this.#length + count;
     if (needed <= this.capacity) return;
-    await this.#grow(this.kind === 'static' ? Math.max(2 * this.capacity, roundUp(needed)) : roundUp(needed));
+    await this.#grow(this.grown(needed));
   }
 
   /** Counts positions as stored after the graph that wrote them has run. */
@@ -148,8 +154,8 @@ export class KVCache {
   }
 
   #store(g: GraphBuilder, layer: number, part: 0 | 1, slots: Tensor, values: Tensor): Tensor {
-    const [group, index] = this.kind === 'static' ? [0, 2 * layer + part] : [layer, part];
-    const { state, capacity } = this.#groups[group]!;
+    const { state, capacity } = this.#groups[Math.floor(layer / this.layersPerGroup)]!;
+    const index = 2 * (layer % this.layersPerGroup) + part;
     const whole = g.state(state, index, this.dtype, [this.batch, capacity, this.#width]);
     const rows = values.reshape(this.batch, values.size(1), this.#width);
     return setRows(whole, rows, slots);
@@ -157,9 +163,9 @@ export class KVCache {
 
   /** One group after the other, so that at most one group exists twice. */
   async #grow(capacity: number): Promise<void> {
-    const groups = this.kind === 'static' ? 1 : this.layers;
+    const groups = this.layers / this.layersPerGroup;
     const shape = [this.batch, capacity, this.#width];
-    const specs = Array.from({ length: (2 * this.layers) / groups }, () => ({ dtype: this.dtype, shape }));
+    const specs = Array.from({ length: 2 * this.layersPerGroup }, () => ({ dtype: this.dtype, shape }));
     for (let index = 0; index < groups; index += 1) {
       const old = this.#groups[index];
       const grown: Group = { state: await this.#device.createState(specs), capacity };
@@ -193,6 +199,42 @@ export class KVCache {
       graph.dispose();
       arena.dispose();
     }
+  }
+}
+
+/** `static`: one buffer for all layers, made in advance, that doubles when it is full. */
+export class BufferCache extends KVCache {
+  readonly kind = 'static';
+
+  /** Made by `KVCache.create`. */
+  constructor(addon: Addon, device: Device, options: KVCacheOptions) {
+    super(addon, device, options);
+  }
+
+  protected get layersPerGroup(): number {
+    return this.layers;
+  }
+
+  protected grown(needed: number): number {
+    return Math.max(2 * this.capacity, roundUp(needed));
+  }
+}
+
+/** `dynamic`: a buffer per layer, which grows by as many blocks as are wanted. */
+export class DynamicCache extends KVCache {
+  readonly kind = 'dynamic';
+
+  /** Made by `KVCache.create`. */
+  constructor(addon: Addon, device: Device, options: KVCacheOptions) {
+    super(addon, device, options);
+  }
+
+  protected get layersPerGroup(): number {
+    return 1;
+  }
+
+  protected grown(needed: number): number {
+    return roundUp(needed);
   }
 }
 
