@@ -1,17 +1,10 @@
 import { availableParallelism, loadavg } from 'node:os';
-import { DeviceBook } from '../main/memory/device-book.ts';
 import { passTime } from '../main/memory/planner/pipeline.ts';
 import { spreadEvenly } from '../main/memory/planner/spread.ts';
-import { decideUnits } from '../main/memory/units.ts';
-import { GraphBuilder } from '../main/nn/graph.ts';
-import { Linear } from '../main/nn/layers/linear.ts';
-import { Module } from '../main/nn/module.ts';
-import { Random } from '../main/nn/random.ts';
-import { randomWeights } from '../main/nn/random-weights.ts';
-import type { Tensor } from '../main/nn/tensor.ts';
-import type { Addon, Device, OpenDeviceOptions } from '../native/addon.ts';
 import { loadAddon } from '../native/load.ts';
 import { median, option } from './lib/harness.ts';
+import { copiedAhead } from './lib/passes-in-a-row.ts';
+import { layers, onSimulated, onVulkan, openRig, type Rig } from './lib/streamed-layers.ts';
 
 /**
  * Wall time of a streamed oneshot pass against the larger of pure compute (C) and pure copy time (K). No schedule beats
@@ -24,106 +17,9 @@ import { median, option } from './lib/harness.ts';
  * computes and copies on the same cores and the same queue: there C + K is the bound, and is shown too.
  * Others who use the machine disturb: each streamed run is compared with the resident runs before and after it, and
  * with its own computing, which is what it took without waiting for copies.
+ *
+ * Then passes that are graphs of their own, and two stages in turn: with and without copies for the pass to come.
  */
-const layers = 12;
-
-interface Shape {
-  width: number;
-  hidden: number;
-  rows: number;
-  /** Passes in one graph: the steady rhythm of a flow decoder. */
-  passes: number;
-}
-const onSimulated: Shape = { width: 1024, hidden: 2048, rows: 96, passes: 4 };
-/** The software device is thirty times slower. */
-const onVulkan: Shape = { width: 512, hidden: 1024, rows: 4, passes: 2 };
-
-class Layer extends Module {
-  readonly up: Linear;
-  readonly down: Linear;
-  constructor({ width, hidden }: Shape) {
-    super();
-    this.up = new Linear(width, hidden);
-    this.down = new Linear(hidden, width);
-  }
-  forward(g: GraphBuilder, x: Tensor): Tensor {
-    return x.add(this.down.forward(g, this.up.forward(g, x).unary('silu')).affine(0.2, 0));
-  }
-}
-
-class Layers extends Module {
-  readonly first: Linear;
-  readonly layers: Layer[];
-  constructor(shape: Shape) {
-    super();
-    this.first = new Linear(shape.width, shape.width);
-    this.layers = Array.from({ length: layers }, () => new Layer(shape));
-  }
-  override memoryUnits(): Module[] {
-    return [...this.layers];
-  }
-  forward(g: GraphBuilder, x: Tensor): Tensor {
-    return this.layers.reduce((y, layer) => layer.forward(g, y), this.first.forward(g, x));
-  }
-}
-
-interface Rig {
-  /** One run of the graph: milliseconds per pass. */
-  run(): Promise<number>;
-  device: Device;
-  passes: number;
-  unitBytes: number;
-  close(): Promise<void>;
-}
-
-interface RigOptions {
-  shape: Shape;
-  open: OpenDeviceOptions;
-  resident: readonly number[];
-  /** Default: two slots, copied ahead. */
-  slots?: { count: number; prefetch: boolean };
-}
-
-async function open(addon: Addon, options: RigOptions): Promise<Rig> {
-  const { shape, resident, slots = { count: 2, prefetch: true } } = options;
-  const { width, rows, passes } = shape;
-  const device: Device = await addon.openDevice(options.open);
-  const book = new DeviceBook(device);
-  const module = new Layers(shape);
-  const units = decideUnits(module);
-  const { unitOf, unitModules } = units;
-  const store = randomWeights(addon, module, { component: 'layers', seed: 1, unitOf, unitModules });
-  store.bind(device);
-  await store.place(-1);
-  for (const unit of resident) await store.place(unit);
-  if (resident.length < layers) {
-    // As the manager does: what streams comes from page-locked memory where the device has it.
-    for (let unit = 0; unit < layers; unit++) if (!resident.includes(unit)) store.pin(unit);
-    await book.ensureSlots({ ...slots, bytes: store.unitBytes(0) });
-  }
-  const g = new GraphBuilder(addon);
-  let y = g.input('x', 'f32', [rows, width]);
-  for (let pass = 0; pass < passes; pass++) y = module.forward(g, y);
-  g.output('y', y);
-  const graph = g.compile(device, book.arena);
-  const x = new Random(2).fillNormal(new Float32Array(rows * width));
-  return {
-    device,
-    passes,
-    unitBytes: store.unitBytes(0),
-    run: async () => {
-      const start = performance.now();
-      await graph.run({ x });
-      return (performance.now() - start) / passes;
-    },
-    close: async () => {
-      graph.dispose();
-      await store.dispose();
-      await book.dispose();
-    },
-  };
-}
-
 const addon = loadAddon();
 const rounds = Number(option('rounds', '9'));
 const all = Array.from({ length: layers }, (_, unit) => unit);
@@ -190,7 +86,7 @@ async function least(rig: Rig, runs: number): Promise<number> {
 
 async function simulated(): Promise<void> {
   const device = { name: 'CPU', threads: 1, simulateBytes: 256 * 2 ** 20 };
-  const reference = await open(addon, { shape: onSimulated, open: device, resident: all });
+  const reference = await openRig(addon, { shape: onSimulated, open: device, resident: all });
   await reference.run();
   const computeMs = await least(reference, 5);
   for (const [name, resident, share] of [
@@ -203,7 +99,7 @@ async function simulated(): Promise<void> {
   ] as const) {
     const copyMs = computeMs * share;
     const linkBytesPerSecond = ((reference.unitBytes * (layers - resident.length)) / copyMs) * 1000;
-    const rig = await open(addon, {
+    const rig = await openRig(addon, {
       shape: onSimulated,
       open: { ...device, linkBytesPerSecond },
       resident,
@@ -224,7 +120,7 @@ async function vulkan(): Promise<void> {
   }
   process.stdout.write(`${found.name}: ${found.description}\n`);
   const device = { name: found.name };
-  const reference = await open(addon, { shape: onVulkan, open: device, resident: all });
+  const reference = await openRig(addon, { shape: onVulkan, open: device, resident: all });
   await reference.run();
   const computeMs = await least(reference, 3);
   for (const [name, resident] of [
@@ -232,7 +128,7 @@ async function vulkan(): Promise<void> {
     ['half streamed, spread evenly', half],
   ] as const) {
     // One slot: each copy waits for the product before it, and nothing else happens meanwhile.
-    const alone = await open(addon, {
+    const alone = await openRig(addon, {
       shape: onVulkan,
       open: device,
       resident,
@@ -242,7 +138,7 @@ async function vulkan(): Promise<void> {
     const oneAfterTheOther = await least(alone, 3);
     await alone.close();
     const copyMs = Math.max(0.01, oneAfterTheOther - computeMs);
-    const rig = await open(addon, { shape: onVulkan, open: device, resident });
+    const rig = await openRig(addon, { shape: onVulkan, open: device, resident });
     await race(reference, rig, { name: `${found.name}, ${name}`, resident, computeMs, copyMs });
     await rig.close();
   }
@@ -255,3 +151,4 @@ process.stdout.write(
 );
 if (wanted !== 'vulkan') await simulated();
 if (wanted !== 'simulated') await vulkan();
+await copiedAhead(addon, wanted, rounds);

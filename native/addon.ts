@@ -131,6 +131,8 @@ export interface StreamerOptions {
   slotBytes: number;
   /** Copy the next unit while this one computes (needs 2 slots). False: copy, then compute. */
   prefetch: boolean;
+  /** Where it prefetches: copy for passes that have not begun as well. Default: true. */
+  beyondPass?: boolean;
 }
 
 export interface StreamerStats {

@@ -134,6 +134,17 @@ describe('passes that repeat', () => {
     expect(device.streamerStats().wasted).toBeLessThanOrEqual(3);
   });
 
+  it('each copies its first unit itself where nothing is to be copied beyond a pass', async () => {
+    const device = await opened(simulated());
+    const part = await streamed(device);
+    const slotBytes = part.stack.store.unitBytes(0);
+    await device.setStreamer({ slots: 2, slotBytes, prefetch: true, beyondPass: false });
+    for (let round = 0; round < 3; round++) {
+      device.expectUnits(units(part));
+      expect(await counted(device, part)).toMatchObject({ copies: 5, onTheSpot: 1, ahead: 0, wasted: 0 });
+    }
+  });
+
   it('one slot, or none for copying ahead: nothing is copied before it is wanted', async () => {
     const device = await opened(simulated());
     const part = await streamed(device);

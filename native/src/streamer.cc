@@ -177,7 +177,7 @@ void Streamer::paceLink(size_t bytes, const CancelPointer& cancel) {
 }
 
 bool Streamer::guesses() const {
-    return options_.prefetch && engine_ && engine_->overlaps();
+    return options_.prefetch && options_.beyondPass && engine_ && engine_->overlaps();
 }
 
 std::optional<size_t> Streamer::find(const StreamedUnit& unit) const {

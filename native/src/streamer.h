@@ -20,6 +20,8 @@ struct StreamerOptions {
     size_t slots = 1;
     size_t slotBytes = 0;
     bool prefetch = false;
+    /** Where it prefetches: for passes that have not begun as well. */
+    bool beyondPass = true;
 };
 
 struct StreamerStats {

@@ -186,6 +186,9 @@ Napi::Value DeviceBinding::setStreamer(const Napi::CallbackInfo& info) {
                                 static_cast<size_t>(readInteger(object.Get("slotBytes"), "options.slotBytes",
                                                                 1, kMaxSafeInteger)),
                                 readBoolean(object.Get("prefetch"), "options.prefetch")};
+            if (const Napi::Value beyond = object.Get("beyondPass"); !isAbsent(beyond)) {
+                options->beyondPass = readBoolean(beyond, "options.beyondPass");
+            }
         }
         return runAsyncVoid(info.Env(), core_, [device = core_, options] {
             device->requireUsable();
