@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "copy_engine.h"
+#include "error.h"
+
+namespace mizuoto {
+
+using CopyClock = std::chrono::steady_clock;
+
+inline double secondsSince(CopyClock::time_point begin) {
+    return std::chrono::duration<double>(CopyClock::now() - begin).count();
+}
+
+Error copyFailed(const Device& device, const std::string& subject);
+
+/** A slot's memory as a tensor of bytes, which backends copy into. */
+ggml_tensor bytesAt(ggml_backend_buffer_t buffer, uint8_t* address, size_t bytes);
+
+/** For simulated devices. */
+std::unique_ptr<CopyEngine> makeThreadCopyEngine(Device& device, Link& link, size_t slots);
+/** For backends with events. */
+std::unique_ptr<CopyEngine> makeStreamCopyEngine(Device& device, size_t slots);
+
+}  // namespace mizuoto
