@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +77,19 @@ it('a model in a folder is listed, loaded, pinned, spoken, unloaded and forgotte
   expect(readFileSync(join(folder, 'settings.json'), 'utf8')).not.toContain(model);
   await expect(call('models.load', { model })).rejects.toMatchObject({ code: 'unknown_model' });
   await expect(speak({ model })).rejects.toMatchObject({ code: 'model_not_installed' });
+}, 120_000);
+
+it('a model whose files were changed while it was loaded is loaded anew, not refused for ever', async () => {
+  const model = await install('custom_voice');
+  await speak({ model });
+  const file = join(folder, 'custom_voice', 'model.safetensors');
+  const weights = readFileSync(file);
+  for (const seconds of [1, 2]) {
+    writeFileSync(file, weights);
+    utimesSync(file, seconds, seconds);
+    expect(await speak({ model })).toMatchObject({ model });
+  }
+  expect((await call('runtime.snapshot', {})).models).toHaveLength(1);
 }, 120_000);
 
 it('a voice that was cloned once is not encoded again, until its recording or its words change', async () => {

@@ -38,6 +38,18 @@ it('looks at each tensor once as long as the file stays as it is', async () => {
   expect(asked).toEqual(['a', 'b', 'd', 'a']);
 });
 
+it('looks again at a file whose time of writing was set back', async () => {
+  const { checkpoint, asked } = watched('set back');
+  const file = checkpoint.files[0]!;
+  utimesSync(file, 5, 5);
+  await checkFinite(checkpoint, [tensor('a')]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  writeFileSync(file, 'changed');
+  utimesSync(file, 5, 5);
+  await checkFinite(checkpoint, [tensor('a')]);
+  expect(asked).toEqual(['a', 'a']);
+});
+
 it('names the first damaged tensor, each time', async () => {
   const { checkpoint } = watched('damaged');
   const tensors = ['a', 'bad 1', 'b', 'bad 2'].map((name) => tensor(name));

@@ -41,7 +41,8 @@ async function soundTensors(file: string): Promise<Set<string>> {
   const now = await stat(file, { bigint: true }).catch(() => null);
   // Files that are gone by now are reported by whoever reads them.
   if (now === null) return new Set();
-  const key = [file, now.dev, now.ino, now.size, now.mtimeNs].join('\n');
+  // The time of change, too: that of writing can be set back.
+  const key = [file, now.dev, now.ino, now.size, now.mtimeNs, now.ctimeNs].join('\n');
   const known = looked.get(key) ?? new Set();
   looked.delete(key);
   looked.set(key, known);

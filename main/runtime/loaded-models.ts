@@ -12,6 +12,8 @@ export interface ModelSource<T> {
   id: string;
   engine: string;
   name: string;
+  /** Changes when one of its files does: what was loaded from other files is left and loaded anew. */
+  version?: string;
   /** Reads the weights to host memory; nothing goes to the device before a stage asks. */
   load(context: ModelLoadContext): Promise<LoadedParts<T>>;
 }
@@ -57,6 +59,7 @@ export interface LoadedModel {
 }
 
 interface Entry extends Omit<LoadedModel, 'state' | 'handles' | 'loadFraction' | 'lastUsedAt'> {
+  version: string | undefined;
   phase: 'loading' | 'ready' | 'unloading';
   handles: ModelHandle[];
   loadFraction: number;
@@ -128,7 +131,7 @@ export class LoadedModels {
     for (const entry of this.#idle()) if (entry.book !== book) await this.#remove(entry);
   }
 
-  /** Loads the model where it is not, waits where it is loading or has to come from another device. */
+  /** Loads the model where it is not, waits where it is loading or has to come from another device or other files. */
   async acquire<T>(source: ModelSource<T>, book: DeviceBook, signal?: AbortSignal): Promise<Lease<T>> {
     for (;;) {
       if (this.#closed) throw new StudioError('host_unreachable', 'The studio is closing.');
@@ -140,7 +143,7 @@ export class LoadedModels {
         continue;
       }
       if (entry.gone !== null) await entry.gone;
-      else if (entry.book !== book) await this.#leaveDevice(entry, signal);
+      else if (entry.book !== book || entry.version !== source.version) await this.#leave(entry, signal);
       else {
         const lease = await this.#lease<T>(entry, signal);
         if (lease !== null) return lease;
@@ -174,12 +177,13 @@ export class LoadedModels {
   }
 
   #begin<T>(source: ModelSource<T>, book: DeviceBook, signal: AbortSignal | undefined): void {
-    const { id, engine, name } = source;
+    const { id, engine, name, version } = source;
     let start!: () => void;
     const entry: Entry = {
       id,
       engine,
       name,
+      version,
       book,
       phase: 'loading',
       handles: [],
@@ -238,7 +242,7 @@ export class LoadedModels {
     leave();
   }
 
-  async #leaveDevice(entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+  async #leave(entry: Entry, signal: AbortSignal | undefined): Promise<void> {
     if (entry.users === 0 && entry.phase === 'ready') {
       await this.#remove(entry);
       return;

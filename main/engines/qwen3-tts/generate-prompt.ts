@@ -1,7 +1,8 @@
 import type { Addon, Arena, CancelToken, Device } from '../../../native/addon.ts';
+import { notFinite } from '../../nn/finite.ts';
 import { GraphCache } from '../../nn/graph-cache.ts';
 import type { CodePredictor } from './code-predictor.ts';
-import type { Talker, TextEmbedding } from './talker.ts';
+import { type Talker, type TextEmbedding, textTable } from './talker.ts';
 
 /** One position of a prompt: the sum of a text vector and of what its codec part says. */
 export interface PromptRow {
@@ -44,13 +45,18 @@ export class TextTable {
     this.#graphs = new GraphCache(addon, cpu, { maxGraphs: 8 });
   }
 
-  rows(ids: Int32Array): Promise<Float32Array> {
+  /** @throws StudioError `weights_not_finite`: the table is not looked at as a whole, but each row that is used. */
+  async rows(ids: Int32Array): Promise<Float32Array> {
     const { table } = this;
-    return this.#graphs.use(
+    const rows = await this.#graphs.use(
       `rows:${ids.length}`,
       (g) => g.output('rows', table.forward(g, g.input('ids', 'i32', [ids.length]))),
       (graph) => graph.runFloat32({ ids }, 'rows'),
     );
+    const bad = rows.findIndex((value) => !Number.isFinite(value));
+    if (bad < 0) return rows;
+    const width = rows.length / ids.length;
+    throw notFinite(textTable, ids[Math.floor(bad / width)]! * width + (bad % width));
   }
 
   dispose(): Promise<void> {

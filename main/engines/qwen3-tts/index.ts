@@ -43,6 +43,7 @@ function model(
     id: installed.id,
     engine: 'qwen3-tts',
     name: installed.name,
+    version: installed.version,
     load: (context) => loadQwen3Tts({ addon, model: installed, voicePrompts }, context),
   };
 }

@@ -146,15 +146,18 @@ describe('a model that something is wrong with', () => {
 });
 
 describe('weights that hold something else than numbers', () => {
-  /** Sets one value of a tensor to NaN. */
-  function damage(file: string, tensor: string): void {
+  /** Sets one value of a tensor, or each, to NaN. */
+  function damage(file: string, tensor: string, values: 'one' | 'all' = 'one'): void {
     const whole = readFileSync(path.join(folder, file));
     const length = Number(whole.readBigUInt64LE());
     const header = JSON.parse(whole.subarray(8, 8 + length).toString());
     const { dtype, data_offsets } = header[tensor];
-    const at = 8 + length + data_offsets[0];
-    if (dtype === 'F32') whole.writeUInt32LE(0x7fc00000, at);
-    else whole.writeUInt16LE(0x7fc0, at);
+    const [first, end] = data_offsets.map((offset: number) => 8 + length + offset);
+    const size = dtype === 'F32' ? 4 : 2;
+    for (let at = first; at < (values === 'one' ? first + size : end); at += size) {
+      if (dtype === 'F32') whole.writeUInt32LE(0x7fc00000, at);
+      else whole.writeUInt16LE(0x7fc0, at);
+    }
     writeFileSync(path.join(folder, file), whole);
   }
 
@@ -197,6 +200,14 @@ describe('weights that hold something else than numbers', () => {
     await vi.waitFor(() => expect(runtime.view().models).toHaveLength(0));
     writeFileSync(path.join(folder, file), sound);
     expect((await speak(reference))[0]).toHaveProperty('samples');
+  });
+
+  it('the table of text vectors: named when one of its rows is used', async () => {
+    const tensor = 'talker.model.text_embedding.weight';
+    damage('model.safetensors', tensor, 'all');
+    const { samples, sampleRate } = artificialReference();
+    const heard = await speak({ samples, sampleRate, text: null, hash: 'a', voice: 'me' });
+    expect(heard).toMatchObject([{ code: 'weights_not_finite', params: { tensor } }]);
   });
 });
 

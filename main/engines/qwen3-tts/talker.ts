@@ -19,7 +19,7 @@ export function textEmbeddingName(name: string): string | null {
   return name === textTable ? 'weight' : null;
 }
 
-const textTable = 'talker.model.text_embedding.weight';
+export const textTable = 'talker.model.text_embedding.weight';
 
 /**
  * Text ids to vectors. A third of a small model's bytes, of which a request reads a few rows: a component of its own, on
