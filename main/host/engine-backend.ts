@@ -12,7 +12,7 @@ import { engineInfo } from '../engines/describe.ts';
 import type { Engine, EngineDefinition, EngineServices } from '../engines/engine.ts';
 import type { InstalledModel } from '../models/types.ts';
 import { chooseDevice } from '../runtime/device-service.ts';
-import { type ModelSource, RuntimeService } from '../runtime/index.ts';
+import { type Lease, type ModelSource, RuntimeService } from '../runtime/index.ts';
 import { failedSelfTest, selfTest } from '../runtime/verify/self-test.ts';
 import { noVoicePrompts, type VoicePrompts } from '../voices/voice-prompts.ts';
 import type {
@@ -80,9 +80,10 @@ export class EngineBackend implements SpeechBackend {
   async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
     const { signal } = context;
     try {
-      const book = await this.runtime.deviceFor(task.settings);
-      const lease = await this.runtime.acquire(this.#source(task.model), book, signal);
+      const { book, release } = await this.runtime.claimDevice(task.settings);
+      let lease: Lease<Engine> | null = null;
       try {
+        lease = await this.runtime.acquire(this.#source(task.model), book, signal);
         const request = this.runtime.startRequest({
           id: randomUUID(),
           book,
@@ -102,7 +103,8 @@ export class EngineBackend implements SpeechBackend {
         for await (const { samples, text } of voiced(lease, wanted, request)) yield { samples, text };
         return { applied: request.applied, memory: request.report(), warnings: request.warnings };
       } finally {
-        lease.release();
+        lease?.release();
+        release();
       }
     } catch (error) {
       if (isOutOfMemory(error)) await this.runtime.releaseAfterOom();
@@ -220,9 +222,12 @@ export class EngineBackend implements SpeechBackend {
   }
 
   async load(model: string): Promise<void> {
-    const book = await this.runtime.deviceFor();
-    const lease = await this.runtime.acquire(this.#source(model), book);
-    lease.release();
+    const { book, release } = await this.runtime.claimDevice();
+    try {
+      (await this.runtime.acquire(this.#source(model), book)).release();
+    } finally {
+      release();
+    }
   }
 
   unload(model: string): Promise<number> {

@@ -92,6 +92,16 @@ it('a model whose files were changed while it was loaded is loaded anew, not ref
   expect((await call('runtime.snapshot', {})).models).toHaveLength(1);
 }, 120_000);
 
+it('requests at once for simulated devices of different sizes wait for each other', async () => {
+  const model = await install('custom_voice');
+  await call('settings.set', { patch: { 'compute.gpu_jobs': 3 } });
+  const spoken = [4, 8, 6, 4, 8, 6].map((size) =>
+    speak({ model, settings: { 'compute.simulate_vram_mb': size, 'compute.threads': 1 } }),
+  );
+  const results = await Promise.all(spoken);
+  expect(new Set(results.map(({ seconds }) => seconds)).size).toBe(1);
+}, 120_000);
+
 it('a voice that was cloned once is not encoded again, until its recording or its words change', async () => {
   const model = await install('base');
   await call('voices.add', { name: 'Anna', audio: referenceWav(1.5), text: 'the king' });

@@ -27,6 +27,8 @@ export class DeviceService {
   readonly #settings: () => Settings;
   readonly #open = new Map<string, Promise<DeviceBook>>();
   readonly #opened = new Map<string, DeviceBook>();
+  /** By the keys of `#open`: how many requests wait for a device or work on it. */
+  readonly #claims = new Map<string, number>();
 
   constructor(addon: Addon, manager: ModelManager, settings: () => Settings) {
     this.#addon = addon;
@@ -48,10 +50,36 @@ export class DeviceService {
    * @throws StudioError `device_not_found`, `contradictory_settings`, `backend_missing`.
    */
   async forSettings(settings: Settings): Promise<DeviceBook> {
-    checkContradictions(settings, this.#addon.hostMemory().totalBytes);
-    const book = await this.#book(chooseDevice(settings, this.infos()));
-    await this.#closeUnused(book);
+    const { book, release } = await this.claim(settings);
+    release();
     return book;
+  }
+
+  /**
+   * The same, and it stays open until `release`, whichever devices other requests ask for meanwhile.
+   * @throws StudioError `device_not_found`, `contradictory_settings`, `backend_missing`.
+   */
+  async claim(settings: Settings): Promise<{ book: DeviceBook; release: () => void }> {
+    checkContradictions(settings, this.#addon.hostMemory().totalBytes);
+    const choice = chooseDevice(settings, this.infos());
+    const key = keyOf(choice);
+    this.#claims.set(key, (this.#claims.get(key) ?? 0) + 1);
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      const left = (this.#claims.get(key) ?? 1) - 1;
+      if (left === 0) this.#claims.delete(key);
+      else this.#claims.set(key, left);
+    };
+    try {
+      const book = await this.#book(choice);
+      await this.#closeUnused(book);
+      return { book, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /**
@@ -87,8 +115,9 @@ export class DeviceService {
 
   /** A simulated device whose size was changed goes as soon as nothing is on it. */
   async #closeUnused(kept: DeviceBook): Promise<void> {
-    for (const book of this.opened) {
-      const used = this.#manager.handles.some(({ device }) => device === book.device);
+    for (const [key, book] of [...this.#opened]) {
+      const used =
+        this.#claims.has(key) || this.#manager.handles.some(({ device }) => device === book.device);
       if (book.device.simulated && book !== kept && !used && book.active.size === 0) await this.close(book);
     }
   }
@@ -98,7 +127,7 @@ export class DeviceService {
   }
 
   #book(choice: DeviceChoice): Promise<DeviceBook> {
-    const key = JSON.stringify([choice.name, choice.threads, choice.simulateBytes, choice.unified]);
+    const key = keyOf(choice);
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     const opening = this.#openDevice(choice).then((book) => {
@@ -128,6 +157,10 @@ export class DeviceService {
     const { backend } = device.info();
     return this.#manager.addDevice(device, { unified: sharesMemory({ kind: device.kind, backend }) });
   }
+}
+
+function keyOf({ name, threads, simulateBytes, unified }: DeviceChoice): string {
+  return JSON.stringify([name, threads, simulateBytes, unified]);
 }
 
 /** For trying: ggml-vulkan can use host memory in place, and says that it cannot. */

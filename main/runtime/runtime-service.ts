@@ -151,6 +151,11 @@ export class RuntimeService {
     return this.devices.forSettings(settings);
   }
 
+  /** The same, which stays open until `release`. */
+  claimDevice(settings: Settings = this.#settings): ReturnType<DeviceService['claim']> {
+    return this.devices.claim(settings);
+  }
+
   /** A model, loaded if need be, that stays loaded until the lease is released. */
   acquire<T>(source: ModelSource<T>, book: DeviceBook, signal?: AbortSignal): Promise<Lease<T>> {
     return this.models.acquire(source, book, signal);
