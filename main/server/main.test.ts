@@ -50,6 +50,8 @@ describe('the served studio', () => {
       body: '{}',
     });
     expect(((await answer.json()) as { engines: { id: string }[] }).engines[0]?.id).toBe('tone');
+    const state = await fetch(`${origin}/api/v1/runtime`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await state.json()).toMatchObject({ models: [], versions: { mizuoto: expect.any(String) } });
     const page = await fetch(`${origin}/studio/events`, { headers: { authorization: `Bearer ${token}` } });
     const closed = page.body!.getReader().closed.catch(() => {});
     run.child.kill('SIGINT');
