@@ -273,6 +273,21 @@ describe('loaded models', () => {
     }
   });
 
+  it('requests that share a signal are all cancelled by it, with one listener between them', async () => {
+    const abort = new AbortController();
+    const listen = vi.spyOn(abort.signal, 'addEventListener');
+    const [one, two] = [await runtimeWith(), await runtimeWith()];
+    const asked = [one, one, two].map(({ runtime }) => runtime.cancelToken(abort.signal));
+    expect(listen).toHaveBeenCalledTimes(1);
+    expect(asked.map(({ cancelled }) => cancelled)).toEqual([false, false, false]);
+    const other = one.runtime.cancelToken(new AbortController().signal);
+    abort.abort();
+    expect(asked.map(({ cancelled }) => cancelled)).toEqual([true, true, true]);
+    expect(other.cancelled).toBe(false);
+    expect(one.runtime.cancelToken(AbortSignal.abort()).cancelled).toBe(true);
+    for (const { runtime } of [one, two]) await runtime.close();
+  });
+
   it('closing unloads everything and closes the devices', async () => {
     const { runtime, addon } = await runtimeWith();
     await use(runtime, model('a'));

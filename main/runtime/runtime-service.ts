@@ -47,6 +47,9 @@ const sampled: ReadonlySet<TraceKind> = new Set([
   'desktop',
 ]);
 
+/** Over all runtimes: a verification opens one after the other for the same signal. */
+const tokens = new WeakMap<AbortSignal, CancelToken>();
+
 const deviceSettings = ['compute.device', 'compute.threads', 'compute.simulate_vram_mb'] as const;
 
 export interface RuntimeOptions {
@@ -178,8 +181,12 @@ export class RuntimeService {
     });
   }
 
+  /** The signal for native code: one token and one listener per signal, however many requests share it. */
   cancelToken(signal: AbortSignal): CancelToken {
+    const known = tokens.get(signal);
+    if (known !== undefined) return known;
     const token = this.addon.createCancelToken();
+    tokens.set(signal, token);
     if (signal.aborted) token.cancel();
     else signal.addEventListener('abort', () => token.cancel(), { once: true });
     return token;
