@@ -191,7 +191,8 @@ export interface Device {
   /**
    * Say which units will be streamed next, in this order; it takes the place of what was said before, `[]` takes it back.
    * Slots that prefetch are filled with them when the running pass, and what was learned to follow it, leave one free: at
-   * once on an idle device. A hint: a wrong one costs a copy (`wasted`), and copies that fail are made again when wanted.
+   * once on an idle device. A hint: a wrong one costs a copy (`wasted`), copies that fail are made again when wanted, and
+   * on a device that is lost or closed nothing happens.
    */
   expectUnits(units: readonly (readonly [store: WeightStore, unit: number])[]): void;
   streamerStats(): StreamerStats;

@@ -202,14 +202,20 @@ describe('units that are told', () => {
     expect(await failureCode(() => device.expectUnits(wrong as unknown as []))).toBe('InvalidArgument');
   });
 
-  it('refuses units that are not there, and closed devices', async () => {
+  it('refuses units that are not there; on lost and closed devices nothing happens', async () => {
     const device = await opened(simulated());
     const part = await streamed(device);
     for (const unit of [-1, 5]) {
       expect(await failureCode(() => device.expectUnits([[part.stack.store, unit]]))).toBe('InvalidArgument');
     }
+    await slotsOf(device, part);
+    device.setFaults({ loseAtSegment: 1 });
+    expect(await failureCode(() => part.run())).toBe('DeviceLost');
+    const { copies } = device.streamerStats();
+    for (const told of [units(part), []]) device.expectUnits(told);
     await device.close();
-    expect(await failureCode(() => device.expectUnits(units(part)))).toBe('Disposed');
+    for (const told of [units(part), []]) device.expectUnits(told);
+    expect(device.streamerStats().copies).toBe(copies);
   });
 
   it('leaves out what no slot holds, what is bound elsewhere, and what is there', async () => {

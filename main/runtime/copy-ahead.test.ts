@@ -1,7 +1,7 @@
 /** One copy schedule over the passes, graphs and stages of requests, on a simulated device and on Vulkan. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vulkanName } from '../nn/testing/devices.ts';
-import { type RuntimeRig, shape, tokens, withRig } from './testing/rig.ts';
+import { RuntimeRig, shape, tokens, withRig } from './testing/rig.ts';
 
 const oneshots = { ...shape, talkerKind: 'oneshot' } as const;
 let plain = '';
@@ -100,6 +100,22 @@ describe('a stage that is whole, and one that streams', () => {
       expect([talker!.isWhole, decoder!.isWhole]).toEqual([true, false]);
       expect([onTheSpot, wasted]).toEqual([0, 0]);
     });
+  });
+});
+
+describe('a device that is lost while units are copied ahead', () => {
+  it('ends the request with the reason, and the stage with it', async () => {
+    const change = { 'compute.simulate_vram_mb': 64, 'compute.vram_mode': 'none' } as const;
+    const rig = await RuntimeRig.open(change, oneshots);
+    await counted(rig);
+    rig.book.device.setFaults({ loseAtSegment: 3 });
+    const code = await rig.speak().then(
+      () => null,
+      (error: { code: string }) => error.code,
+    );
+    expect(code).toBe('DeviceLost');
+    expect(rig.book.active.size).toBe(0);
+    await rig.book.device.close();
   });
 });
 

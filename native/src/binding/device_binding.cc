@@ -210,10 +210,10 @@ Napi::Value DeviceBinding::expectUnits(const Napi::CallbackInfo& info) {
             unit.store->unitBytes(unit.unit);
             units.push_back(std::move(unit));
         }
-        core_->requireUsable();
+        // A hint: whoever wants something of a lost or closed device hears of it.
         core_->streamer().expect(units);
         core_->post([device = core_] {
-            if (device->closed() || device->lost()) return;
+            if (device->closed() || device->interrupted() || device->lost()) return;
             device->streamer().lookAhead();
         });
         return info.Env().Undefined();
