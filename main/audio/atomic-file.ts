@@ -199,18 +199,17 @@ function writeError(target: string, error: unknown): StudioError {
   if (error instanceof StudioError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
   const shown = target.replaceAll('\0', '\\0');
-  const options = { params: { path: shown }, detail: message, cause: error };
+  const options = { detail: message, cause: error };
   if (diskFull.has(code)) {
-    return new StudioError(
-      'disk_full',
-      `"${shown}" was not written: the disk is full. Free some space.`,
-      options,
-    );
+    return new StudioError('disk_full', `"${shown}" was not written: the disk is full. Free some space.`, {
+      params: { path: shown },
+      ...options,
+    });
   }
   const reason = reasons[code] ?? `the system answered ${code || message}`;
   return new StudioError(
     'output_not_writable',
     `"${shown}" was not written: ${reason}. Choose another place.`,
-    options,
+    { params: { path: shown, reason }, ...options },
   );
 }

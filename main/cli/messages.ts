@@ -11,6 +11,7 @@ import {
 import { zhErrors } from './errors.zh-CN.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN } from './messages.zh-CN.ts';
+import { reasonInChinese, wordInChinese } from './reasons.zh-CN.ts';
 
 export type Language = 'en' | 'zh-CN';
 export type Params = Record<string, string | number>;
@@ -56,7 +57,11 @@ export class Messages {
 
   /** A decision, a warning or a reason in the person's language. */
   said(said: Said): string {
-    return this.language === 'en' ? said.message : sentenceOf(said, this.language, chineseNumbers);
+    if (this.language === 'en') return said.message;
+    const { code, params } = said;
+    const reason = typeof params.reason === 'string' ? reasonInChinese(params.reason) : null;
+    const chinese = reason === null ? params : { ...params, reason };
+    return sentenceOf({ code, params: chinese }, this.language, chineseNumbers);
   }
 
   /** The sentence of an error in the person's language; English where a code's sentence does not fit it. */
@@ -72,10 +77,20 @@ export class Messages {
   }
 }
 
-/** What a model cannot do is a word of the studio's own, not a name. */
+/** Values that are words of the studio's own, not names; `why` is the reason, where it can be said in Chinese. */
 function inChinese(params: Params): Params {
-  const words = abilityWords[params.ability as Ability];
-  return words === undefined ? params : { ...params, ability: words['zh-CN'] };
+  const said = Object.fromEntries(
+    Object.entries(params).map(([place, value]) => [
+      place,
+      typeof value === 'string' ? wordInChinese(place, value) : value,
+    ]),
+  );
+  const ability = abilityWords[params.ability as Ability];
+  if (ability !== undefined) said.ability = ability['zh-CN'];
+  const why = typeof params.reason === 'string' ? reasonInChinese(params.reason) : null;
+  if (why !== null) said.why = why;
+  if (params.script === 'symbols') said.unspoken = '文本中既没有文字也没有数字';
+  return said;
 }
 
 /** An error of the command line itself: its sentence is in the catalogue. */

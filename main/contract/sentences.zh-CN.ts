@@ -86,7 +86,7 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   reference_quiet: '参考音频偏轻：语音只有 {level} dBFS。声音大一些，克隆效果更好。',
   reference_clipped: '参考音频有削波：{share}% 达到满幅，克隆出的声音也会带上。',
   reference_pauses: '参考音频中只有 {seconds} 有声音，其余是静音。',
-  reference_rate: '参考音频的采样率只有 {rate}，不含 {top} Hz 以上的声音；克隆出的声音会发闷。',
+  reference_rate: '参考音频的采样率只有 {rate} Hz，不含 {top} Hz 以上的声音；克隆出的声音会发闷。',
   reference_channels: '参考音频的声道相互抵消，只使用了第 {channel} 声道。',
   reference_level: '参考音频超出满幅 {level} dB，已降低音量。',
   reference_repaired: '读取参考音频时做了修复：{reason}',

@@ -223,10 +223,15 @@ function unknownVoice(
   const known = [...new Set([...speakers, ...saved])];
   const whose = model ?? engine;
   const who = model ? `The model "${model}"` : engine ? `The engine "${engine}"` : 'No installed model';
-  const designs = model !== undefined && all.every((candidate) => candidate.model.modes.join() === 'design');
+  const only = (mode: SpeechMode) =>
+    model !== undefined && all.every((candidate) => candidate.model.modes.join() === mode);
+  const designs = only('design');
+  const clonesOnly = only('clone');
   const help = designs
     ? 'It has no voices by name: describe the voice (--instruct).'
-    : didYouMean(voice, known);
+    : clonesOnly && known.length === 0
+      ? 'It clones voices: give reference audio (--reference), or save a voice first (mizuoto voices add).'
+      : didYouMean(voice, known);
   return new StudioError(
     'unknown_voice',
     `${who} has ${whose ? 'no' : 'a'} voice named "${short(voice)}", and no saved voice has that name. ${help}`,
@@ -234,6 +239,7 @@ function unknownVoice(
       params: {
         ...(whose ? { engine: whose } : {}),
         ...(designs ? { design: model } : {}),
+        ...(clonesOnly ? { clones: model } : {}),
         voice: short(voice),
         known: known.join(', ') || '-',
       },

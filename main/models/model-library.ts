@@ -336,7 +336,7 @@ function folderChanged({ id, folder }: StoredModel): StudioError {
   return new StudioError(
     'model_not_recognised',
     `"${folder}" does not hold the model "${id}" any more. Add the model again where it is now.`,
-    { params: { path: folder } },
+    { params: { path: folder, changed: id } },
   );
 }
 

@@ -143,7 +143,7 @@ function checkLevel(
     throw new StudioError(
       'reference_unusable',
       `Only ${level.soundSeconds.toFixed(2)} s of the reference audio hold sound; at least ${minimumSoundSeconds} s are needed. Record a passage of speech.`,
-      { params: { seconds: Math.round(level.soundSeconds * 100) / 100, minimum: minimumSoundSeconds } },
+      { params: { sound: Math.round(level.soundSeconds * 100) / 100, minimum: minimumSoundSeconds } },
     );
   }
   const share = Math.round(level.clipped * 1000) / 10;
