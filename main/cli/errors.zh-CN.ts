@@ -9,7 +9,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '{field} 不能是 {value}:这个引擎接受 {minimum} 到 {maximum}。',
     '{field} 不能是 {value},可以是:{expected}。',
     '引擎“{engine}”没有参数“{parameter}”。可用的有:{known}。',
-    '模型“{model}”还需要 {needs},请一并给出。',
+    '模型“{model}”还需要{needs}。请一并给出。',
     '引擎“{engine}”不能改变 {field},请去掉该选项。',
     '没有名为“{model}”的模型。可用的有:{known}。',
     '这个请求不行({field}):{why}。',

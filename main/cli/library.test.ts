@@ -230,7 +230,7 @@ describe('mizuoto voices', () => {
       4,
       'file_unreadable',
       /it is an MP4 or M4A file\. Convert it first: ffmpeg -i INPUT reference\.wav/,
-      /这是 MP4 or M4A 文件.*ffmpeg/,
+      /这是 MP4 或 M4A 文件.*ffmpeg/,
     ],
     [
       ['voices', 'add', 'x', 'cut.flac'],
@@ -241,7 +241,7 @@ describe('mizuoto voices', () => {
     ],
     [['voices', 'add', 'x'], 2, 'invalid_request', /voices add NAME FILE/, /缺少内容/],
     [['voices', 'ad', 'x', 'anna.wav'], 2, 'invalid_request', /Did you mean "add"/, /不能“ad”/],
-    [['voices', 'add', '', 'anna.wav'], 2, 'invalid_request', /name of the voice is empty/, /请求无效/],
+    [['voices', 'add', '', 'anna.wav'], 2, 'invalid_request', /name of the voice is empty/, /它是空的/],
     [
       ['voices', 'add', 'x', 'none.wav'],
       4,
@@ -319,7 +319,7 @@ describe('mizuoto voices', () => {
       /No model speaks "klingon".* en \(English\)/,
       /没有模型会说“klingon”/,
     ],
-    [['say', 'x', '-m', 'echo:clone'], 2, 'invalid_request', /needs a voice to clone/, /还需要 reference/],
+    [['say', 'x', '-m', 'echo:clone'], 2, 'invalid_request', /needs a voice to clone/, /还需要一个可克隆的声音/],
   ])('%j fails with %i %s', async (args, exit, code, message, zh) => {
     copyFileSync(join(recordings, 'speech.m4a'), join(folder, 'speech.m4a'));
     writeFileSync(join(folder, 'cut.flac'), readFileSync(join(recordings, 'speech.flac')).subarray(0, 900));

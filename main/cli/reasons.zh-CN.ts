@@ -80,7 +80,7 @@ export function reasonInChinese(reason: string): string | null {
 /** Words of the studio's own that stand for the value of a place, by the name of the place. */
 const words: Record<string, Record<string, string>> = {
   needs: {
-    reference: '要克隆的声音(--reference 参考音频,或 --voice 已保存的声音)',
+    reference: '一个可克隆的声音(--reference 参考音频,或 --voice 已保存的声音)',
     'reference.text': '参考音频中说的话(--reference-text)',
     instruct: '对声音的描述(--instruct)',
   },
