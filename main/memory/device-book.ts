@@ -215,6 +215,8 @@ export class DeviceBook {
       await this.device.setStreamer(options);
       this.#streamer = options;
     } catch (error) {
+      // What a lost device holds goes when it is closed: whoever gives something up there has nothing to do.
+      if (options === null && (error as { code?: unknown }).code === 'DeviceLost') return;
       // Where another stage streams, its slots come back; where even they do not fit, the device has none.
       if (this.device.memory().held.slots > 0) this.#streamer = before;
       throw error;

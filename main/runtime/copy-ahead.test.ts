@@ -115,7 +115,20 @@ describe('a device that is lost while units are copied ahead', () => {
     );
     expect(code).toBe('DeviceLost');
     expect(rig.book.active.size).toBe(0);
-    await rig.book.device.close();
+    // What gives memory back goes on without a device: the model is unloaded, the runtime closes.
+    await rig.runtime.unload('two-stage');
+    expect(rig.runtime.manager.handles).toEqual([]);
+    await rig.close();
+  });
+
+  it('a runtime with models on it closes without a word', async () => {
+    const change = { 'compute.simulate_vram_mb': 64, 'compute.vram_mode': 'none' } as const;
+    const rig = await RuntimeRig.open(change, oneshots);
+    await counted(rig);
+    rig.book.device.setFaults({ loseAtSegment: 3 });
+    await expect(rig.speak()).rejects.toMatchObject({ code: 'DeviceLost' });
+    await rig.close();
+    expect(rig.runtime.models.list()).toEqual([]);
   });
 });
 
