@@ -30,7 +30,7 @@ let compiled: Promise<WebAssembly.Module> | null = null;
 const decoderDelay = 529;
 
 /**
- * Decodes MP3 (MPEG 1, 2 and 2.5, layers I to III). Noise between frames is skipped, as players do; so is what the
+ * Decodes MP3 (MPEG 1, 2 and 2.5, layer III). Noise between frames is skipped, as players do; so is what the
  * encoder added at both ends, where the file says how much.
  *
  * @throws DecodeError, TooLong; StudioError `checkpoint_missing` where the installation lacks its decoder
@@ -38,7 +38,9 @@ const decoderDelay = 529;
 export async function decodeMp3(file: Uint8Array, limits: DecodeLimits): Promise<DecodedAudio> {
   const frames = readMpegFrames(file.subarray(tagLength(file)));
   if (frames === null) throw new DecodeError('it holds no frame of sound that is whole');
-  const { channels, sampleRate, samples } = frames;
+  const { channels, layer, sampleRate, samples } = frames;
+  // The decoder was built for layer III; it makes silence of the others.
+  if (layer !== 3) throw new DecodeError(`its audio is MPEG layer ${'I'.repeat(layer)}, not MP3`);
   if (2 * channels * samples > limits.bytes) throw new TooLong(samples / sampleRate);
   compiled ??= WebAssembly.compile(readModule());
   const instance = await WebAssembly.instantiate(await compiled, {});

@@ -3,6 +3,8 @@ import { startsWith } from './ogg.ts';
 /** Frames of an MPEG audio file one after the other, without tags and noise between them. */
 export interface MpegFrames {
   bytes: Uint8Array;
+  /** 1 to 3; MP3 is the third. */
+  layer: number;
   sampleRate: number;
   channels: number;
   /** Samples of each channel. */
@@ -67,9 +69,10 @@ export function readMpegFrames(file: Uint8Array): MpegFrames | null {
     at += header.length;
   }
   if (first === null || count === 0) return null;
-  const { sampleRate, channels, samples } = first;
+  const { layer, sampleRate, channels, samples } = first;
   return {
     bytes: bytes.subarray(0, used),
+    layer,
     sampleRate,
     channels,
     samples: count * samples,

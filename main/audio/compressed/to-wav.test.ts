@@ -103,6 +103,16 @@ describe('what is lossy comes out close', () => {
 });
 
 describe('what is no such file', () => {
+  it('MPEG audio of another layer is refused by name, not heard as silence', async () => {
+    // 128 kbit/s at 44.1 kHz: 417 bytes.
+    const bytes = new Uint8Array(10 * 417);
+    for (let at = 0; at < bytes.length; at += 417) bytes.set([0xff, 0xfd, 0x80, 0], at);
+    await expect(toWav(bytes, 'voice', limits)).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: expect.stringContaining('MPEG layer II, not MP3'),
+    });
+  });
+
   it('is left to the reader of WAV files', async () => {
     const wav = fixture('speech.wav');
     expect(await toWav(wav, 'voice', limits)).toEqual({ wav, format: null, warnings: [] });
