@@ -115,6 +115,10 @@ it('requests: what is needed, what a parameter takes, who owns a model', () => {
   );
   const reason = 'it is not the engine of a:b';
   expect(said('invalid_request', { call: 'speak', field: 'engine', reason })).toContain('“a:b”不属于');
+  const long = 'too big: expected string to have <=10000 characters';
+  expect(said('invalid_request', { call: 'speak', field: 'instruct', reason: long })).toContain(
+    '超过 10000 个字符',
+  );
   expect(said('unknown_voice', { engine: 'm', clones: 'm', voice: 'x', known: '-' })).toContain('voices add');
   expect(said('text_not_speakable', { script: 'symbols' })).toContain('既没有文字也没有数字');
   expect(said('text_malformed', { kind: 'lone surrogate', position: 1 })).toContain('残缺');

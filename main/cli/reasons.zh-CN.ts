@@ -55,6 +55,8 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^it is not installed$/, '它还没有安装'],
   [/^there is reference audio as well$/, '声音和参考音频只能给出一个,请去掉其中之一'],
   [/^it is not the engine of (.+)$/, '模型“$1”不属于这个引擎,请去掉 --engine'],
+  [/^too big: expected string to have <=(\d+) characters$/, '超过 $1 个字符,请写短一些'],
+  [/^too small: expected string to have >=(\d+) characters$/, '至少要有 $1 个字符'],
   // Files and folders
   [/^its links (?:lead|go) in a circle$/, '链接互相指向,成了循环'],
   [/^neither a folder nor a file$/, '它既不是文件夹也不是文件'],
