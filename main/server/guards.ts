@@ -49,7 +49,10 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 }
 
 function tooLarge(limit: number): RequestError {
-  return new RequestError(413, `A request is at most ${limit.toLocaleString('en')} bytes.`);
+  return new RequestError(
+    413,
+    `The request is larger than ${limit.toLocaleString('en')} bytes. Send less text, or a shorter passage of audio.`,
+  );
 }
 
 /** A refusal below the contract: its HTTP status says more than its code. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeWav } from '../audio/wav.ts';
 import {
   type CallName,
   decodeWire,
@@ -199,7 +200,7 @@ describe('guards', () => {
     const body = Buffer.alloc(20_000_000, 0x20);
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${server.token}` };
     const status = (extra: Record<string, string>) =>
-      ask('/studio/call/speak', { method: 'POST', headers: { ...headers, ...extra }, body }).then(
+      ask('/studio/call/settings.set', { method: 'POST', headers: { ...headers, ...extra }, body }).then(
         (answer) => answer.status,
         // The server hangs up without reading on; the writer may see that first.
         (error: NodeJS.ErrnoException) => error.code ?? '',
@@ -207,6 +208,13 @@ describe('guards', () => {
     expect([413, 'ECONNRESET', 'EPIPE']).toContain(await status({}));
     expect([413, 'ECONNRESET', 'EPIPE']).toContain(await status({ 'transfer-encoding': 'chunked' }));
     expect((await call('jobs.list', {})).status).toBe(200);
+  });
+
+  it('take the longest audio that a voice may have', async () => {
+    // Ten minutes at 24 kHz: nothing can be heard in them, which only who has read them knows.
+    const audio = encodeWav([new Float32Array(24_000 * 600)], { sampleRate: 24_000 });
+    const request = { name: 'Long', audio: Buffer.from(audio.bytes).toString('base64') };
+    expect(json(await call('voices.add', request)).error.code).toBe('reference_unusable');
   });
 
   it('refuse what is not JSON', async () => {

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CallName, callNames, type StudioClient, tokenFragment, wirePaths } from '../contract/index.ts';
+import {
+  type CallName,
+  callNames,
+  maxAudioBytes,
+  type StudioClient,
+  tokenFragment,
+  wirePaths,
+} from '../contract/index.ts';
 import { fail, send } from './answers.ts';
 import { Downloads } from './downloads.ts';
 import { streamEvents } from './event-stream.ts';
@@ -28,6 +35,9 @@ export interface StudioServer {
 const defaultPort = 17440;
 /** The longest text with every character escaped, and room for the rest. */
 const maxBodyBytes = 13 * 1024 * 1024;
+/** The same beside the longest audio as base64, in the calls that carry some. */
+const maxAudioBodyBytes = maxBodyBytes + Math.ceil(maxAudioBytes / 3) * 4;
+const audioCalls: readonly CallName[] = ['speak', 'voices.add'];
 
 /** Calls that a page may not make: they name paths of this computer. It saves by download. */
 const refusedCalls: ReadonlySet<CallName> = new Set(['jobs.export', 'runtime.export_trace', 'models.add']);
@@ -61,7 +71,8 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
     if (path === wirePaths.runtime) return sendRuntimeReport(options.client, request, response);
     if (path.startsWith('/api/')) throw new RequestError(404, 'There is nothing here.');
     if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
-    const body = await readJson(request, maxBodyBytes);
+    const carriesAudio = audioCalls.some((name) => path === wirePaths.call + name);
+    const body = await readJson(request, carriesAudio ? maxAudioBodyBytes : maxBodyBytes);
     if (path === wirePaths.download) return send(response, await downloads.offer(body));
     if (path.startsWith(wirePaths.call))
       return send(response, await call(path.slice(wirePaths.call.length), body));
