@@ -24,6 +24,8 @@ interface EndedStage {
 export class StageLearning {
   readonly #calibration: Calibration;
   readonly #trace: Trace;
+  /** What stages took of scratch memory and kept graphs when they last had to make them, and estimated. Bytes. */
+  readonly #left = new Map<string, { scratch: number; graphs: number; estimate: number }>();
 
   constructor(calibration: Calibration, trace: Trace) {
     this.#calibration = calibration;
@@ -34,6 +36,15 @@ export class StageLearning {
   reserve(book: DeviceBook, handles: readonly ModelHandle[], name: string, memory: number): number {
     const key = mainComponent(handles).calibrationKey;
     return this.#calibration.reserve(book.key, key, name, Math.ceil(memory));
+  }
+
+  /** Most of the idle scratch memory and of the kept graphs that serves this stage again; 0 until it has run. */
+  reusable(book: DeviceBook, handles: readonly ModelHandle[], name: string, memory: number): number {
+    const left = this.#left.get(leftKey(book, handles, name));
+    if (left === undefined) return 0;
+    const share = left.estimate > memory ? memory / left.estimate : 1;
+    const bytes = Math.min(share * left.scratch, book.arenaBytes) + Math.min(left.graphs, book.cachedBytes);
+    return Math.floor(bytes);
   }
 
   /** A stage alone on its device that would still teach something runs with empty scratch memory, to be measured. */
@@ -59,6 +70,7 @@ export class StageLearning {
     const { book } = measurement;
     const { name, estimate, failure } = stage;
     if (failure !== null) this.#learnFrom(failure, measurement, stage);
+    else if (!stage.disturbed) this.#noteLeft(measurement, stage);
     const measured = measurement.end(this.#calibration, stage.disturbed, stage.pinned);
     if (measured === null || failure !== null) return null;
     const { bytes, keptBytes } = measured;
@@ -68,6 +80,16 @@ export class StageLearning {
       this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes, why });
     }
     return bytes;
+  }
+
+  /** Where it found what it needed, nothing new is known. */
+  #noteLeft(measurement: StageMeasurement, { handles, name, estimate }: EndedStage): void {
+    const key = leftKey(measurement.book, handles, name);
+    const before = this.#left.get(key) ?? { scratch: 0, graphs: 0, estimate };
+    const left = measurement.left();
+    const graphs = Math.max(before.graphs, left.graphs);
+    if (left.scratch === null) this.#left.set(key, { ...before, graphs });
+    else this.#left.set(key, { scratch: left.scratch, graphs, estimate });
   }
 
   #learnFrom(
@@ -86,6 +108,10 @@ export class StageLearning {
     const why = reason('refused', { name, device: book.id, reserved: mib(reserved), next: mib(next) });
     this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes: next, why });
   }
+}
+
+function leftKey(book: DeviceBook, handles: readonly ModelHandle[], name: string): string {
+  return JSON.stringify([book.key, mainComponent(handles).id, name]);
 }
 
 /** The component that gives a stage its name in the measurements: the largest. */

@@ -18,6 +18,7 @@ export class StageMeasurement {
   readonly #roomBefore: number;
   readonly #foreignBefore: number;
   readonly #arenaBefore: number;
+  readonly #cachedBefore: number;
   readonly #streamedBefore: StreamerStats;
   readonly #start = performance.now();
 
@@ -29,6 +30,7 @@ export class StageMeasurement {
     const { held } = memory;
     this.#keptBefore = held.io + held.state;
     this.#arenaBefore = book.arenaBytes;
+    this.#cachedBefore = book.cachedBytes;
     this.#roomBefore = memory.freeBytes + book.arenaBytes;
     this.#foreignBefore = foreignBytes(memory);
     this.#streamedBefore = book.device.streamerStats();
@@ -38,6 +40,15 @@ export class StageMeasurement {
 
   get elapsedMs(): number {
     return performance.now() - this.#start;
+  }
+
+  /** Scratch memory that its graphs took, where it grew for them, and what they left in graphs that are kept. */
+  left(): { scratch: number | null; graphs: number } {
+    const { arenaBytes, cachedBytes } = this.book;
+    return {
+      scratch: arenaBytes > this.#arenaBefore ? arenaBytes : null,
+      graphs: Math.max(0, cachedBytes - this.#cachedBefore),
+    };
   }
 
   /** What its working memory could have grown to, its peak so far, and what other programs took meanwhile. */

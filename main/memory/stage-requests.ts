@@ -41,6 +41,7 @@ export class StageRequests {
       name: stage.name,
       components: [...new Set(handles.map(({ id }) => id))],
       workingBytes: this.#sources.learning.reserve(book, handles, stage.name, memory),
+      reusableBytes: this.#sources.learning.reusable(book, handles, stage.name, memory),
       passes: stage.passes,
     };
   }

@@ -210,6 +210,21 @@ describe('memory', () => {
     }
   });
 
+  it.each([1, 1.1, 1.2])(
+    'on %s MiB no stage runs out, whatever scratch memory and graphs others left',
+    async (size) => {
+      const settings = { ...simulated, 'compute.simulate_vram_mb': size, 'compute.oom_retry': false };
+      const task = { text: 'the king is in the house', reference: reference(), parameters: greedy };
+      const plain = await (await rigOf('base')).speak(task);
+      const rig = await rigOf('base', { settings });
+      expect((await rig.speak(task)).samples).toEqual(plain.samples);
+      const refused = rig.runtime
+        .events()
+        .filter(({ kind, code }) => kind === 'out_of_memory' || code === 'refused');
+      expect(refused).toEqual([]);
+    },
+  );
+
   it('nothing stays on the device once the model is unloaded', async () => {
     const rig = await rigOf('base', { settings: simulated });
     await rig.speak({ reference: reference(), parameters: greedy });

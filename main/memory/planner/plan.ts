@@ -104,7 +104,9 @@ function mustTrim(
   if (unused === 0) return false;
   const limit = policy.limitBytes === null ? Number.POSITIVE_INFINITY : policy.limitBytes - device.heldBytes;
   const free = Math.min(uncachedFree(device), limit) + given - device.promisedBytes - policy.reserveBytes;
-  const working = Math.max(0, request.workingBytes - device.scratchBytes);
+  // What another stage's graphs left is of no use to this one: its own values and caches have to fit beside it.
+  const reused = Math.min(device.scratchBytes, request.reusableBytes ?? device.scratchBytes);
+  const working = Math.max(0, request.workingBytes - reused);
   // Idle slots stay where the plan needs none: only emptying gives their memory back.
   const slots = Math.max(0, slotBytes - device.idleSlotBytes);
   return newWeights + working + slots > free;

@@ -77,6 +77,8 @@ export interface LoadRequest {
   components: readonly string[];
   /** Working memory, calibrated. */
   workingBytes: number;
+  /** Most bytes of idle scratch memory and kept graphs that it takes for this; default: all. */
+  reusableBytes?: number;
   /** How often each unit runs; 1 when unknown. */
   passes?: number;
   /** What the stage after this one streams through: made now where memory is left, so that its first units can come up. */
