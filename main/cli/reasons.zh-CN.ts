@@ -1,3 +1,5 @@
+import { wordsZh } from '../contract/sentences.zh-CN.ts';
+
 /**
  * Reasons that reach the command line as English words inside an error or a warning, in Chinese. What is not here is
  * left out of Chinese sentences rather than shown in English.
@@ -116,6 +118,7 @@ function expectedInChinese(expected: string): string {
 
 /** The value of a place in Chinese, where it is words and not a name. */
 export function wordInChinese(place: string, value: string): string {
+  if (place === 'script') return wordsZh[value] ?? value;
   if (place === 'expected') return expectedInChinese(value);
   const known = words[place];
   return known !== undefined && Object.hasOwn(known, value) ? known[value]! : value;
