@@ -44,7 +44,8 @@ struct CheckpointTensor {
      * safetensors packs tensors without padding. Null never, not even for an empty tensor.
      */
     const uint8_t* data = nullptr;
-    /** Values are read in this order of `shape`'s dimensions (see reorder.h); empty: as they lie in the file. */
+    /** Values are read in this order of `shape`'s dimensions (see reorder.h); empty: as they lie in the file.
+     */
     std::vector<int64_t> order = {};
 };
 
