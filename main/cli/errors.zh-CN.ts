@@ -20,7 +20,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '模型“{design}”没有可按名称选择的声音(如“{voice}”):请用 --instruct 描述声音。',
     '模型“{clones}”没有自己的音色,也没有名为“{voice}”的已保存声音。已保存的有:{known}。请用 --reference 给出参考音频,或先用“mizuoto voices add”保存一个声音。',
     '“{engine}”没有名为“{voice}”的声音。可用的有:{known}。',
-    '没有名为“{voice}”的已保存声音。可用的有:{known}。',
+    '没有名为“{voice}”的声音:已安装的模型没有,保存的声音中也没有。可用的有:{known}。',
   ],
   unknown_model: '没有名为“{model}”的模型。可用的有:{known}。',
   unknown_language: [

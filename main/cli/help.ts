@@ -6,7 +6,7 @@ import { type CommandName, commandNames, commands } from './commands.ts';
 import { CommandError } from './messages.ts';
 import { print, printJson, type Surroundings } from './terminal.ts';
 
-/** `  0  -` is success; each other exit code with the error codes behind it. */
+/** Each exit code that an error has, with the error codes behind it. */
 export function exitCodeTable(): { exit: number; codes: string[] }[] {
   const byExit = new Map<number, string[]>();
   for (const [code, exit] of Object.entries(errorCodes))
@@ -21,7 +21,7 @@ export async function help(parsed: Parsed, around: Surroundings): Promise<void> 
   if (topic === 'exit-codes') {
     if (around.json) return printJson(around, { exit_codes: errorCodes });
     const rows = exitCodeTable().map(({ exit, codes }) => `${String(exit).padStart(5)}  ${codes.join(', ')}`);
-    return print(around, messages.get('helpExitCodes', { table: ['    0  -', ...rows].join('\n') }));
+    return print(around, messages.get('helpExitCodes', { table: rows.join('\n') }));
   }
   if (!commandNames.includes(topic as CommandName)) {
     const error = new CommandError('invalid_request', 'unknownTopic', { name: clip(topic) });

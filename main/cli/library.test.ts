@@ -267,13 +267,7 @@ describe('mizuoto voices', () => {
       /--text is only for: mizuoto voices add/,
       /只用于/,
     ],
-    [
-      ['voices', 'remove', 'nobody'],
-      2,
-      'unknown_voice',
-      /no saved voice "nobody"/,
-      /没有名为“nobody”的已保存声音/,
-    ],
+    [['voices', 'remove', 'nobody'], 2, 'unknown_voice', /no saved voice "nobody"/, /没有名为“nobody”的声音/],
     [
       ['say', 'x', '--reference-text', 'y'],
       2,
@@ -319,7 +313,13 @@ describe('mizuoto voices', () => {
       /No model speaks "klingon".* en \(English\)/,
       /没有模型会说“klingon”/,
     ],
-    [['say', 'x', '-m', 'echo:clone'], 2, 'invalid_request', /needs a voice to clone/, /还需要一个可克隆的声音/],
+    [
+      ['say', 'x', '-m', 'echo:clone'],
+      2,
+      'invalid_request',
+      /needs a voice to clone/,
+      /还需要一个可克隆的声音/,
+    ],
   ])('%j fails with %i %s', async (args, exit, code, message, zh) => {
     copyFileSync(join(recordings, 'speech.m4a'), join(folder, 'speech.m4a'));
     writeFileSync(join(folder, 'cut.flac'), readFileSync(join(recordings, 'speech.flac')).subarray(0, 900));

@@ -300,8 +300,13 @@ Prints the versions of Mizuoto, ggml and Node.`,
 
 {table}
 
+Others:
+
+    0  success
    11  "verify" found a difference or a fault, or "doctor" or "models check" something broken
-  141  the program that read our output closed it`,
+  129  ended by SIGHUP
+  141  the program that read our output closed it
+  143  ended by SIGTERM`,
 } as const;
 
 export type MessageKey = keyof typeof en;

@@ -292,6 +292,11 @@ mizuoto settings reset 键...         恢复默认值
 
 {table}
 
+其他:
+
+    0  成功
    11  “verify”发现不同或故障,或“doctor”“models check”发现故障
-  141  读取我们输出的程序已关闭`,
+  129  被 SIGHUP 结束
+  141  读取我们输出的程序已关闭
+  143  被 SIGTERM 结束`,
 };

@@ -187,10 +187,15 @@ async function report(
   const values = {
     seconds: result.seconds.toFixed(1),
     rate: result.sample_rate,
-    speed: result.rtf > 0 ? (1 / result.rtf).toFixed(1) : '-',
+    speed: result.rtf > 0 ? factor(1 / result.rtf) : '-',
     seed: result.seed,
   };
   if (target.file === '-') remark(around, around.messages.get('savedStdout', values));
   else if (around.quiet) await print(around, target.file);
   else await print(around, around.messages.get('saved', { file: target.file, ...values }));
+}
+
+/** `12.3`, and below one two digits: a large model on a processor is `0.043`, not `0.0`. */
+function factor(value: number): string {
+  return value >= 1 ? value.toFixed(1) : String(Number(value.toPrecision(2)));
 }
