@@ -128,7 +128,7 @@ export class LoadedModels {
 
   /** Idle models on other devices are unloaded: the settings no longer mean those. */
   async leaveOthers(book: DeviceBook): Promise<void> {
-    for (const entry of this.#idle()) if (entry.book !== book) await this.#remove(entry);
+    for (const entry of this.#idle()) if (entry.book !== book) await this.#removeIdle(entry);
   }
 
   /** Loads the model where it is not, waits where it is loading or has to come from another device or other files. */
@@ -284,7 +284,7 @@ export class LoadedModels {
   async unloadIdle({ deviceMemory = false } = {}): Promise<number> {
     let freed = 0;
     for (const entry of this.#idle()) {
-      if (!(deviceMemory && entry.book.device.isHost)) freed += await this.#remove(entry);
+      if (!(deviceMemory && entry.book.device.isHost)) freed += await this.#removeIdle(entry);
     }
     return freed;
   }
@@ -317,6 +317,7 @@ export class LoadedModels {
       if (!short()) break;
       if (entry.id === except || this.isPinned(entry.id)) continue;
       const shared = entry.book.unified;
+      if (!isIdle(entry)) continue;
       for (const handle of entry.handles) freed += handle.hostBytes + (shared ? handle.loadedBytes : 0);
       await this.#remove(entry);
     }
@@ -335,7 +336,7 @@ export class LoadedModels {
   /** Unpinned before pinned, least recently used first. */
   #idle(): Entry[] {
     return [...this.#entries.values()]
-      .filter((entry) => entry.phase === 'ready' && entry.users === 0)
+      .filter(isIdle)
       .sort(
         (a, b) => Number(this.isPinned(a.id)) - Number(this.isPinned(b.id)) || a.lastUsedAt - b.lastUsedAt,
       );
@@ -346,8 +347,13 @@ export class LoadedModels {
     const wanted = forModel === null ? limit : limit - 1;
     for (const entry of this.#idle()) {
       if (this.#entries.size <= wanted) return;
-      await this.#remove(entry);
+      await this.#removeIdle(entry);
     }
+  }
+
+  /** Of several that are idle, one may be taken into use, or be on its way, while another goes: then it stays. */
+  async #removeIdle(entry: Entry): Promise<number> {
+    return isIdle(entry) ? this.#remove(entry) : 0;
   }
 
   #remove(entry: Entry): Promise<number> {
@@ -389,7 +395,7 @@ export class LoadedModels {
   /** Idle models that are not pinned and were last used longer ago than this. */
   async unloadOlderThan(ms: number): Promise<void> {
     for (const entry of this.#idle()) {
-      if (!this.isPinned(entry.id) && this.#now() - entry.lastUsedAt >= ms) await this.#remove(entry);
+      if (!this.isPinned(entry.id) && this.#now() - entry.lastUsedAt >= ms) await this.#removeIdle(entry);
     }
   }
 
@@ -400,6 +406,10 @@ export class LoadedModels {
   #now(): number {
     return (this.#options.now ?? Date.now)();
   }
+}
+
+function isIdle(entry: Entry): boolean {
+  return entry.phase === 'ready' && entry.users === 0;
 }
 
 export function unknownModel(id: string): StudioError {

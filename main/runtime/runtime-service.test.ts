@@ -113,6 +113,28 @@ describe('loaded models', () => {
     await runtime.close();
   });
 
+  it.each([
+    ['after a job failed for lack of memory', (runtime: RuntimeService) => runtime.releaseAfterOom()],
+    ['for the settings', (runtime: RuntimeService) => runtime.models.enforceLimits()],
+    ['after their time', (runtime: RuntimeService) => runtime.models.unloadOlderThan(0)],
+  ])('while one goes %s, the next is taken into use: it stays', async (_, release) => {
+    const { runtime } = await runtimeWith();
+    for (const id of ['one', 'two', 'three']) await use(runtime, model(id));
+    const book = await runtime.deviceFor();
+    await runtime.configure({ ...runtime.settings });
+    Object.assign(runtime.settings, { 'compute.max_resident_models': 1 });
+    const going = release(runtime);
+    const lease = await runtime.acquire(model('two'), book);
+    const placement = await runtime.manager.load(lease.handles, 0, { name: 'two' });
+    await going;
+    expect(runtime.models.list().map(({ id, state }) => [id, state])).toContainEqual(['two', 'in_use']);
+    expect(lease.value.unloads).toBe(0);
+    placement.release();
+    lease.release();
+    await use(runtime, model('two'));
+    await runtime.close();
+  });
+
   it('unloading tells what the device really got back', async () => {
     const { runtime, addon } = await runtimeWith();
     const loaded = await use(runtime, model('a'));
