@@ -113,6 +113,17 @@ describe('a stage and the next one', () => {
     expect(await book.trim()).toBe(200 * MiB);
   });
 
+  it('giving back does not run out of memory: slots that cannot be made smaller are no error', async () => {
+    const { device, book, stages, begin } = rig(2000, { units: [100, 100] }, { units: [150, 150] });
+    const placement = await begin(...stages);
+    expect(device.streamer).toEqual(slots(2, 150));
+    device.setFaults({ failAllocation: 1 });
+    expect(await book.trim()).toBeGreaterThanOrEqual(0);
+    placement.release();
+    (await begin(stages[0])).release();
+    expect(device.streamer).toEqual(slots(2, 100));
+  });
+
   it('is placed without the slots of the next when the device refuses them', async () => {
     const { device, stages, begin } = rig(2000, { units: [100, 100] }, { units: [150, 150] });
     device.setFaults({ failAllocation: 1 });

@@ -1,6 +1,7 @@
 import type { Arena, Device, StreamerOptions } from '../../native/addon.ts';
 import { Lock } from './lock.ts';
 import type { ModelHandle } from './model-handle.ts';
+import { isOutOfDeviceMemory } from './out-of-memory.ts';
 import { joinSlots, slotBytesOf } from './planner/slots.ts';
 import type { PlannerDevice, Prediction, Slots } from './planner/types.ts';
 import { isUnified, MiB, reserveInForce, type VramPolicy } from './policy.ts';
@@ -202,7 +203,12 @@ export class DeviceBook {
     if (keep !== 'all' && this.#streamer !== null) {
       const needed = joinSlots(this.slotsInUse(), keep);
       if (needed === null) await this.#setStreamer(null);
-      else if (slotBytesOf(needed) < slotBytesOf(this.#slots)) await this.ensureSlots(needed);
+      else if (slotBytesOf(needed) < slotBytesOf(this.#slots)) {
+        // Whoever gives memory back has not run out of it: where smaller slots cannot be made, the old ones stay.
+        await this.ensureSlots(needed).catch((error: unknown) => {
+          if (!isOutOfDeviceMemory(error)) throw error;
+        });
+      }
     }
     const after = this.device.memory().held;
     return before.compute + before.io + before.slots - after.compute - after.io - after.slots;
