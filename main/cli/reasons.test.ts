@@ -124,5 +124,6 @@ it('requests: what is needed, what a parameter takes, who owns a model', () => {
   expect(said('text_not_speakable', { script: 'Chinese' })).toContain('文字:中文');
   expect(said('text_malformed', { kind: 'lone surrogate', position: 1 })).toContain('残缺');
   expect(said('text_too_long', { limit: 9, field: 'instruct' })).toContain('--instruct');
+  expect(said('text_too_long', { limit: 9, field: 'transcript' })).toContain('逐字文本');
   expect(said('model_not_recognised', { path: 'p', changed: 'a:b' })).toContain('已不是模型“a:b”');
 });

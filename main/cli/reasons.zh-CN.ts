@@ -88,7 +88,7 @@ const words: Record<string, Record<string, string>> = {
     'reference.text': '参考音频中说的话(--reference-text)',
     instruct: '对声音的描述(--instruct)',
   },
-  field: { instruct: '描述(--instruct)' },
+  field: { instruct: '描述(--instruct)', transcript: '录音的逐字文本(--text)' },
   kind: { NUL: 'NUL 字节', 'lone surrogate': '残缺的半个字符' },
   convert: {
     'MP4 or M4A': 'MP4 或 M4A',

@@ -67,8 +67,15 @@ function internal(): ErrorBody {
 export function badRequest(call: string, error: z.ZodError): StudioError {
   const issue = error.issues[0];
   const field = issue?.path.join('.') ?? '';
-  if (field === 'text' && issue?.code === 'too_big') {
+  if ((field === 'text' || field === 'reference.text') && issue?.code === 'too_big') {
     const limit = Number(issue.maximum);
+    if (field === 'reference.text' || call.startsWith('voices.')) {
+      return new StudioError(
+        'text_too_long',
+        `The transcript is longer than ${limit.toLocaleString('en')} characters. Give only the words that the recording says.`,
+        { params: { limit, field: 'transcript' } },
+      );
+    }
     return new StudioError(
       'text_too_long',
       `The text is longer than ${limit.toLocaleString('en')} characters. Split it into several requests.`,

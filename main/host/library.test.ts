@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { doctorReportSchema, type ModelEntry, type SavedVoice, type SpeakResult } from '../contract/index.ts';
+import { maxTranscriptLength } from '../contract/voices.ts';
 import { echoFolder, emptyCheckpoint } from './testing/echo-folder.ts';
 import { openTestHost } from './testing/fixture.ts';
 import { referenceWav } from './testing/reference-wav.ts';
@@ -44,6 +45,14 @@ describe('speaking with what is kept', () => {
         reference: { samples: 16_000, sample_rate: 8000, text: 'Words.' },
       });
     }
+  });
+
+  it('a transcript that is too long is named as one', async () => {
+    const text = 'x'.repeat(maxTranscriptLength + 1);
+    const refused = { code: 'text_too_long', message: expect.stringMatching(/^The transcript/) };
+    await expect(addVoice('Long', { text })).rejects.toMatchObject(refused);
+    const reference = { audio: referenceWav(2), text };
+    await expect(speak({ engine: 'echo', reference })).rejects.toMatchObject(refused);
   });
 
   it('a recording outside the model’s limits is refused before it is queued', async () => {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type ModelCheck, StudioError } from '../contract/index.ts';
+import { firstNonFinite } from './finite-values.ts';
 import { ModelFolder } from './model-folder.ts';
 import type { CatalogFile } from './types.ts';
 
@@ -16,7 +17,7 @@ export interface CheckOptions {
 
 /**
  * Reads the files of a model whole where a hash is known to compare with (the catalog's, or the one that the Hugging
- * Face cache names its files by), otherwise their beginnings and lengths.
+ * Face cache names its files by), and otherwise the values of checkpoints, and the beginnings and lengths of the rest.
  */
 export async function checkFiles(
   path: string,
@@ -68,7 +69,10 @@ async function compared(
   { signal, report }: { signal: AbortSignal | undefined; report: (bytes: number) => void },
 ): Promise<ModelCheck['files'][number]> {
   const about = { path: file, size_bytes };
-  if (wanted === null) return { ...about, state: 'present', sha256: null, error: null };
+  if (wanted === null) {
+    const error = await notFinite(folder, file, signal, report);
+    return { ...about, state: error === null ? 'present' : 'damaged', sha256: null, error };
+  }
   try {
     const sha256 = await hashOf(join(folder, file), signal, report);
     if (sha256 === wanted) return { ...about, state: 'verified', sha256, error: null };
@@ -79,6 +83,32 @@ async function compared(
     signal?.throwIfAborted();
     const why = `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`;
     return { ...about, state: 'damaged', sha256: null, error: damaged(folder, file, why).toBody() };
+  }
+}
+
+/** Without a hash, values that no network was trained to are what a damaged download shows by. */
+async function notFinite(
+  folder: string,
+  file: string,
+  signal: AbortSignal | undefined,
+  report: (bytes: number) => void,
+): Promise<ModelCheck['files'][number]['error']> {
+  if (!file.endsWith('.safetensors')) return null;
+  try {
+    const tensors = await new ModelFolder(folder).tensors(file);
+    const found = await firstNonFinite(join(folder, file), tensors, { signal, onBytes: report });
+    if (found === null) return null;
+    const { tensor, element } = found;
+    return new StudioError(
+      'weights_not_finite',
+      `The weights are damaged: tensor "${tensor}" in "${file}" holds a value that is not a finite number (at element ${element}). Download or export the checkpoint again.`,
+      { params: { tensor, element, file, path: folder } },
+    ).toBody();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof StudioError) return error.toBody();
+    const why = `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`;
+    return damaged(folder, file, why).toBody();
   }
 }
 

@@ -49,6 +49,34 @@ describe('checking', () => {
     });
   });
 
+  it('looks at the values of a model of the person’s own, of which no hash is known', async () => {
+    const folder = echoFolder(rig.root, 'fine-tuned');
+    const header = Buffer.from('{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}');
+    const write = (values: number[]) =>
+      writeFileSync(
+        join(folder, 'model.safetensors'),
+        Buffer.concat([
+          Buffer.from([header.length, 0, 0, 0, 0, 0, 0, 0]),
+          header,
+          Buffer.from(Float32Array.from(values).buffer),
+        ]),
+      );
+    write([1, 2]);
+    await rig.library.add(folder, 'tuned');
+    expect(await rig.library.check('echo:tuned')).toMatchObject({
+      ok: true,
+      files: [{}, { state: 'present', error: null }],
+    });
+    write([1, Number.NaN]);
+    expect(await rig.library.check('echo:tuned')).toMatchObject({
+      ok: false,
+      files: [
+        {},
+        { state: 'damaged', error: { code: 'weights_not_finite', params: { tensor: 'w', element: 1 } } },
+      ],
+    });
+  });
+
   it('knows the hash of a file in the Hugging Face cache by its name', async () => {
     const repository = rig.huggingFaceCache(['aaa']);
     await rig.library.add(repository, 'cached');

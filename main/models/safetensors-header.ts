@@ -8,6 +8,9 @@ export interface StoredTensor {
   dtype: string;
   /** PyTorch order. */
   shape: number[];
+  /** Where its values begin in the file, and their bytes. */
+  offset: number;
+  bytes: number;
 }
 
 /** As the format's own readers have it. */
@@ -49,7 +52,7 @@ export async function safetensorsHeader(
     const header = new TextDecoder().decode(await readAt(handle, 8, length, size));
     for (const [name, entry] of Object.entries(JSON.parse(header) as Record<string, unknown>)) {
       if (name === '__metadata__') continue;
-      const parsed = parseEntry(name, entry);
+      const parsed = parseEntry(name, entry, 8 + length);
       if (parsed === null) return { why: `has a header that says nothing usable of "${name}"`, sign: null };
       end = Math.max(end, parsed.end);
       tensors.push(parsed.tensor);
@@ -72,7 +75,11 @@ export async function readAt(
 }
 
 /** Null where shape, type and place do not agree. */
-function parseEntry(name: string, entry: unknown): { tensor: StoredTensor; end: number } | null {
+function parseEntry(
+  name: string,
+  entry: unknown,
+  first: number,
+): { tensor: StoredTensor; end: number } | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const { dtype, shape, data_offsets: offsets } = entry as Record<string, unknown>;
   if (typeof dtype !== 'string' || !wholeNumbers(shape) || !wholeNumbers(offsets)) return null;
@@ -82,7 +89,7 @@ function parseEntry(name: string, entry: unknown): { tensor: StoredTensor; end: 
   const bytes = dtypeBytes[type];
   const elements = shape.reduce((product, length) => product * length, 1);
   if (bytes !== undefined && elements * bytes !== end - start) return null;
-  return { tensor: { name, dtype: type, shape }, end };
+  return { tensor: { name, dtype: type, shape, offset: first + start, bytes: end - start }, end };
 }
 
 function wholeNumbers(value: unknown): value is number[] {
