@@ -1,7 +1,7 @@
 /**
  * Opens the studio: Electron where its binary can be had, otherwise the same renderer served on 127.0.0.1.
  *   npm start                   the window
- *   npm start -- --no-open      print the address and open nothing
+ *   npm start -- --no-open      serve the page, print its address and open nothing
  *   npm start -- --browser      the served page even where Electron is there
  */
 import { spawn } from 'node:child_process';
@@ -29,10 +29,12 @@ function tryDownload() {
 main(async () => {
   const args = process.argv.slice(2);
   await ensureSetup();
-  const binary = args.includes('--browser') ? null : (electronBinary() ?? (await tryDownload()));
+  // A window that nobody may open is a page to be opened elsewhere.
+  const page = args.includes('--browser') || args.includes('--no-open');
+  const binary = page ? null : (electronBinary() ?? (await tryDownload()));
   if (binary) return foreground(binary, [root, ...args]);
   say(
-    args.includes('--browser')
+    page
       ? 'serving the studio as a page.'
       : "Electron's binary cannot be had here; serving the same studio as a page in your browser instead.",
   );
