@@ -83,6 +83,20 @@ describe('working memory', () => {
   });
 });
 
+describe('a stage that goes on in later ones', () => {
+  it('is never reserved less because some of them took less; more, as any other', async () => {
+    const calibration = await Calibration.open({ file });
+    const reserved = (goesOn: boolean) =>
+      calibration.reserve(gpu, 'engine:talker', 'talker', 100 * MiB, goesOn);
+    for (let run = 0; run < 4; run++) calibration.measured(gpu, 'engine:talker', 'talker', 100 * MiB, MiB);
+    expect(reserved(false)).toBeLessThan(2 * MiB);
+    expect(reserved(true)).toBe(100 * MiB);
+    calibration.measured(gpu, 'engine:talker', 'talker', 100 * MiB, 150 * MiB);
+    expect(reserved(true)).toBe(reserved(false));
+    expect(reserved(true)).toBeGreaterThan(150 * MiB);
+  });
+});
+
 describe('calibration.json', () => {
   it('is written whole and read again', async () => {
     const first = await Calibration.open({ file });

@@ -89,12 +89,17 @@ export class Calibration {
     return new Calibration({ file: null });
   }
 
-  /** The reservation for a stage whose estimate is `estimate` bytes. */
-  reserve(device: string, key: string, stage: string, estimate: number): number {
+  /**
+   * The reservation for a stage whose estimate is `estimate` bytes.
+   *
+   * @param goesOn its body goes on in later stages: what such a part took is no reason to reserve less for another one.
+   */
+  reserve(device: string, key: string, stage: string, estimate: number, goesOn = false): number {
     const entry = this.#data.devices[device]?.stages[key];
     if (entry === undefined || estimate < minEstimate) return estimate;
     const ratio = Math.max(entry.ratio, entry.refused ?? 0);
     if (ratio > 1) return Math.ceil(estimate * ratio);
+    if (goesOn) return estimate;
     const bucket = entry.buckets[bucketOf(stage, estimate)];
     if (bucket === undefined || bucket.runs < runsToShrink) return estimate;
     return Math.ceil(estimate * Math.min(1, bucket.highest * margin));

@@ -33,9 +33,14 @@ export class StageLearning {
   }
 
   /** Reservation for a stage that estimates `memory` bytes. */
-  reserve(book: DeviceBook, handles: readonly ModelHandle[], name: string, memory: number): number {
+  reserve(
+    book: DeviceBook,
+    handles: readonly ModelHandle[],
+    { name, goesOn }: { name: string; goesOn?: boolean },
+    memory: number,
+  ): number {
     const key = mainComponent(handles).calibrationKey;
-    return this.#calibration.reserve(book.key, key, name, Math.ceil(memory));
+    return this.#calibration.reserve(book.key, key, name, Math.ceil(memory), goesOn);
   }
 
   /** Most of the idle scratch memory and of the kept graphs that serves this stage again; 0 until it has run. */
@@ -104,7 +109,7 @@ export class StageLearning {
     const needed = neededAtLeast(error, refused);
     const key = mainComponent(handles).calibrationKey;
     if (needed === null || !this.#calibration.refused(book.key, key, estimate, needed)) return;
-    const next = this.reserve(book, handles, name, estimate);
+    const next = this.reserve(book, handles, { name }, estimate);
     const why = reason('refused', { name, device: book.id, reserved: mib(reserved), next: mib(next) });
     this.#trace.add({ kind: 'calibration', device: book.id, subject: key, bytes: next, why });
   }

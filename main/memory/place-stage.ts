@@ -111,11 +111,11 @@ export class StagePlacer {
     options: LoadOptions,
   ): Promise<PlacedStage> {
     const { learning, requests, trace } = this.#options;
-    const { name, owner = name, passes } = options;
+    const { name, owner = name, passes, goesOn } = options;
     const policy = options.policy ?? this.#options.policy();
     if (learning.wantsMeasuring(book, handles, name, memory)) await book.trim('all');
     const plan = await this.#carryOut(book, request, policy, options);
-    requests.remember(book, handles, memory, { name, passes });
+    requests.remember(book, handles, memory, { name, passes, goesOn });
     const { workingBytes } = plan.budget;
     const stage: ActiveStage = { name, owner, handles, workingBytes, slots: plan.slots, disturbed: false };
     book.begin(stage);

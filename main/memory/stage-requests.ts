@@ -13,6 +13,8 @@ export interface RequestSources {
   learning: StageLearning;
 }
 
+type StageNamed = Pick<StageToPlan, 'name' | 'passes' | 'goesOn'>;
+
 /** Stages in the planner's words, with what is known of them by now; and the stages that each model ran last. */
 export class StageRequests {
   readonly #sources: RequestSources;
@@ -31,16 +33,11 @@ export class StageRequests {
     });
   }
 
-  request(
-    book: DeviceBook,
-    handles: readonly ModelHandle[],
-    memory: number,
-    stage: { name: string; passes?: number },
-  ): LoadRequest {
+  request(book: DeviceBook, handles: readonly ModelHandle[], memory: number, stage: StageNamed): LoadRequest {
     return {
       name: stage.name,
       components: [...new Set(handles.map(({ id }) => id))],
-      workingBytes: this.#sources.learning.reserve(book, handles, stage.name, memory),
+      workingBytes: this.#sources.learning.reserve(book, handles, stage, memory),
       reusableBytes: this.#sources.learning.reusable(book, handles, stage.name, memory),
       passes: stage.passes,
     };
@@ -69,12 +66,7 @@ export class StageRequests {
   }
 
   /** The latest last, so that stages stand in the order in which they run. */
-  remember(
-    book: DeviceBook,
-    handles: readonly ModelHandle[],
-    memory: number,
-    stage: { name: string; passes?: number },
-  ): void {
+  remember(book: DeviceBook, handles: readonly ModelHandle[], memory: number, stage: StageNamed): void {
     const { model } = mainComponent(handles);
     const stages = this.#last.get(model) ?? new Map<string, () => LoadRequest>();
     stages.delete(stage.name);

@@ -10,6 +10,7 @@ export interface LoadOptions {
   /** The request that it belongs to. Stages of one request may nest and never wait for each other. */
   owner?: string;
   passes?: number;
+  goesOn?: boolean;
   /** The stage after this one, where it is known: what it streams first comes up while this one ends. */
   next?: StageToPlan;
   /** Policy of this request; default: the manager's. */
@@ -28,6 +29,8 @@ export interface StageToPlan {
   /** Bytes of working memory. */
   memory: number;
   passes?: number;
+  /** Its body goes on in later stages of the same name: each may need all of it. */
+  goesOn?: boolean;
   /** Where the stage could be split: its length, and the working memory of another one. */
   length?: number;
   memoryAt?: (length: number) => number;

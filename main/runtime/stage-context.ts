@@ -22,6 +22,8 @@ import type {
 } from './types.ts';
 import { UsedComponents } from './used-components.ts';
 
+type HowItRuns = Pick<RunStageOptions<unknown>, 'passes' | 'goesOn'>;
+
 /** The first attempt and two retries. */
 export const maxAttempts = 3;
 
@@ -88,7 +90,7 @@ export class RequestContext implements StageContext {
   ): AsyncIterable<T> & Promise<T> {
     const name = options.name ?? handles.map(({ component }) => component).join(' + ');
     return new LazyStage(body, async () => {
-      const placement = await this.#placeWithRetries(name, handles, memory, options.passes);
+      const placement = await this.#placeWithRetries(name, handles, memory, options);
       this.#report({ state: 'running' });
       return {
         end: (failure) => this.#end(handles, placement, failure),
@@ -110,7 +112,7 @@ export class RequestContext implements StageContext {
     let failure: unknown;
     for (let attempt = 1; attempt <= attempts; attempt++) {
       try {
-        return await this.#attempt(name, handles, fn, memory, options.passes, attempt < attempts);
+        return await this.#attempt(name, handles, fn, memory, options, attempt < attempts);
       } catch (error) {
         if (!isOutOfDeviceMemory(error)) throw error;
         failure = error;
@@ -124,7 +126,7 @@ export class RequestContext implements StageContext {
       throw this.#outOfMemory(name, handles, memory, attempts, failure, fallback?.what);
     }
     this.#noteFallback(name, fallback.what, attempts);
-    return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options.passes, false);
+    return this.#attempt(name, handles, fallback.run, fallback.memory ?? memory, options, false);
   }
 
   announce(stages: AnnouncedStage[]): RequestOutlook {
@@ -170,10 +172,10 @@ export class RequestContext implements StageContext {
     handles: ModelHandle[],
     fn: () => T | Promise<T>,
     memory: number,
-    passes: number | undefined,
+    how: HowItRuns,
     retried: boolean,
   ): Promise<T> {
-    const placement = await this.#place(name, handles, memory, passes);
+    const placement = await this.#place(name, handles, memory, how);
     this.#report({ state: 'running' });
     let failure: StageFailure | null = null;
     try {
@@ -191,12 +193,12 @@ export class RequestContext implements StageContext {
     name: string,
     handles: ModelHandle[],
     memory: number,
-    passes: number | undefined,
+    how: HowItRuns,
   ): Promise<Placement> {
     const attempts = this.#options.policy.oomRetry ? maxAttempts : 1;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#place(name, handles, memory, passes);
+        return await this.#place(name, handles, memory, how);
       } catch (error) {
         if (!isOutOfDeviceMemory(error)) throw error;
         if (attempt >= attempts) throw this.#outOfMemory(name, handles, memory, attempts, error);
@@ -206,13 +208,9 @@ export class RequestContext implements StageContext {
     }
   }
 
-  async #place(
-    name: string,
-    handles: ModelHandle[],
-    memory: number,
-    passes: number | undefined,
-  ): Promise<Placement> {
+  async #place(name: string, handles: ModelHandle[], memory: number, how: HowItRuns): Promise<Placement> {
     this.throwIfCancelled();
+    const { passes, goesOn } = how;
     const { manager, owner, policy, priority } = this.#options;
     this.#used.begin(handles);
     this.#report({ stage: name, state: 'loading' });
@@ -223,6 +221,7 @@ export class RequestContext implements StageContext {
       policy,
       signal: this.signal,
       ...(passes === undefined ? {} : { passes }),
+      ...(goesOn === undefined ? {} : { goesOn }),
       ...(next === undefined ? {} : { next }),
       ...(priority === undefined ? {} : { priority }),
       onProgress: () => this.#report({}),

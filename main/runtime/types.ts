@@ -26,6 +26,11 @@ export interface RunStageOptions<T> {
   fallback?: Fallback<T>;
   /** How often each unit runs in this stage (tokens, flow steps); decides what residency is worth. Default 1. */
   passes?: number;
+  /**
+   * `fn` goes on where an earlier stage of this name stopped (a generator that is drawn from in stretches): caches grow in
+   * one of them and not in the others, so that none is reserved less because others took less.
+   */
+  goesOn?: boolean;
 }
 
 export interface UseStageOptions {
@@ -41,6 +46,8 @@ export interface AnnouncedStage {
   /** Bytes of working memory. */
   memory: number;
   passes?: number;
+  /** As in `RunStageOptions`. */
+  goesOn?: boolean;
   /** Where the stage could be split: its length (frames, tokens), and the working memory of another length. */
   length?: number;
   memoryAt?: (length: number) => number;

@@ -70,7 +70,13 @@ export class PassageStages {
   stages({ prompt, limit, before }: PassageSize, kind: KVCacheKind): AnnouncedStage[] {
     const { memory, decoding } = this.#parts;
     return [
-      { name: 'talker', handles: this.#talking, memory: memory.bytes(prompt, limit, kind), passes: limit },
+      {
+        name: 'talker',
+        handles: this.#talking,
+        memory: memory.bytes(prompt, limit, kind),
+        passes: limit,
+        goesOn: true,
+      },
       {
         name: 'codec decoder',
         handles: [this.#parts.decoder],
@@ -93,7 +99,10 @@ export class PassageStages {
         // What the cache holds already is not taken a second time.
         const held = drawn.open ? this.#parts.memory.heldBytes(size.prompt, drawn.frames.length) : 0;
         const working = Math.max(0, talker.memory - held);
-        await ctx.run(talker.name, talker.handles, () => drawn.drawTo(wanted), working, { passes: stretch });
+        await ctx.run(talker.name, talker.handles, () => drawn.drawTo(wanted), working, {
+          passes: stretch,
+          goesOn: true,
+        });
         const frames = [...before, ...drawn.frames];
         const last = drawn.end !== null;
         await ctx.run(
