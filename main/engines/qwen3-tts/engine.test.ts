@@ -217,7 +217,10 @@ describe('memory', () => {
       const task = { text: 'the king is in the house', reference: reference(), parameters: greedy };
       const plain = await (await rigOf('base')).speak(task);
       const rig = await rigOf('base', { settings });
-      expect((await rig.speak(task)).samples).toEqual(plain.samples);
+      // Again and again: what one stretch did not take is not missing in another.
+      for (let round = 0; round < 3; round++) {
+        expect((await rig.speak(task)).samples).toEqual(plain.samples);
+      }
       const refused = rig.runtime
         .events()
         .filter(({ kind, code }) => kind === 'out_of_memory' || code === 'refused');
