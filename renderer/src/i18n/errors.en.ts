@@ -106,7 +106,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
       '{{share}} of it is written in {{script}}.',
       'It holds nothing in a language that this voice knows.',
     ],
-    fix: 'Change the text, or choose a voice for its language.',
+    fix: 'Change the text, or choose a voice for its language. Models with voices for it are listed by “mizuoto models” and added with “mizuoto models add FOLDER”.',
   },
   text_too_long: {
     title: 'The text is too long for one request',
