@@ -90,7 +90,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   text_not_speakable: {
     title: '这个音色读不了这段文字',
     why: ['其中 {{share}} 的文字是{{script}}，这个音色不会说。', '其中没有这个音色会说的语言。'],
-    fix: '请修改文字，或选择会说这种语言的音色。会说中文的模型可用 “mizuoto models” 查看，下载后用 “mizuoto models add 文件夹” 添加。',
+    fix: '请修改文字，或选择会说这种语言的音色。会说其他语言的模型可用 “mizuoto models” 查看，下载后用 “mizuoto models add 文件夹” 添加。',
   },
   text_too_long: {
     title: '文字太长，无法一次生成',
