@@ -119,7 +119,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   device_lost: [
     '“{device}”的驱动崩溃({how})。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
     '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
-    '设备“{device}”失去响应。请再试一次;如仍失败,请更新显卡驱动。',
+    '设备“{device}”失去响应。请重新启动 Mizuoto;如仍失败,请更新驱动,或换一个设备:mizuoto settings set compute.device=CPU。',
   ],
   backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',
   weight_not_placed: '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',

@@ -53,8 +53,14 @@ export function toErrorBody(error: unknown): ErrorBody {
   if (known === 'internal') return { ...internal(), detail };
   const details = 'details' in error ? paramsSchema.safeParse(error.details) : null;
   const params = details?.success ? details.data : {};
-  const retryable = known === 'out_of_device_memory' || known === 'device_lost';
-  return new StudioError(known, error.message, { params, retryable, detail }).toBody();
+  const retryable = known === 'out_of_device_memory';
+  const message = known === 'device_lost' ? lostMessage(params.device ?? 'The device') : error.message;
+  return new StudioError(known, message, { params, retryable, detail }).toBody();
+}
+
+/** A driver that was reset keeps its state in this process: only another one gets a sound device. */
+function lostMessage(device: string | number): string {
+  return `${device} stopped responding: its driver was reset, or it was removed. Start Mizuoto again; if it happens again, update the driver or use compute.device=CPU.`;
 }
 
 const paramsSchema = z.record(z.string(), z.union([z.string(), z.number()]));

@@ -259,7 +259,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
       'The driver of {{device}} was reset or the device was removed.',
       'Its driver was reset, or it was removed.',
     ],
-    fix: 'Try again: the device is opened anew.',
+    fix: 'Start the studio again, which opens the device anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
   },
   backend_missing: {
     title: 'The compute library is missing',

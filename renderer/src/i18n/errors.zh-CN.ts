@@ -214,7 +214,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   device_lost: {
     title: '设备停止响应',
     why: ['{{device}} 的驱动程序被重置，或设备已移除。', '驱动程序被重置，或设备已移除。'],
-    fix: '请重试，设备会重新打开。',
+    fix: '请重新启动本软件，设备会重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
   },
   backend_missing: {
     title: '缺少计算库',
