@@ -18,7 +18,7 @@ inline double secondsSince(CopyClock::time_point begin) {
 
 Error copyFailed(const Device& device, const std::string& subject);
 
-/** A slot's memory as a tensor of bytes, which backends copy into. */
+/** Memory of a backend as a tensor of bytes, which it copies into and reads from. */
 ggml_tensor bytesAt(ggml_backend_buffer_t buffer, uint8_t* address, size_t bytes);
 
 /** For simulated devices. */

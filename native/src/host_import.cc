@@ -10,25 +10,10 @@
 #include <cstring>
 #include <utility>
 
+#include "copy_engines.h"
 #include "error.h"
 
 namespace mizuoto {
-namespace {
-
-void readBytes(ggml_backend_buffer_t buffer, uint8_t* address, uint8_t* out, size_t bytes) {
-    ggml_tensor tensor{};
-    tensor.type = GGML_TYPE_I8;
-    tensor.buffer = buffer;
-    tensor.data = address;
-    tensor.ne[0] = static_cast<int64_t>(bytes);
-    tensor.ne[1] = tensor.ne[2] = tensor.ne[3] = 1;
-    tensor.nb[0] = 1;
-    tensor.nb[1] = tensor.nb[2] = tensor.nb[3] = bytes;
-    ggml_backend_tensor_get(&tensor, out, 0, bytes);
-}
-
-}  // namespace
-
 size_t pageBytes() {
 #ifdef _WIN32
     SYSTEM_INFO info;
@@ -83,7 +68,8 @@ bool HostImports::showsWhatIsThere(const HostImport& import) const {
     uint8_t seen[64];
     const size_t bytes = std::min(sizeof seen, import.bytes_);
     for (const uint8_t* data : {import.data_, import.data_ + import.bytes_ - bytes}) {
-        readBytes(import.buffer(), import.addressOf(data), seen, bytes);
+        const ggml_tensor tensor = bytesAt(import.buffer(), import.addressOf(data), bytes);
+        ggml_backend_tensor_get(&tensor, seen, 0, bytes);
         if (std::memcmp(seen, data, bytes) != 0) return false;
     }
     return true;
