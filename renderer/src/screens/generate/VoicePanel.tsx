@@ -11,6 +11,7 @@ import type { StudioState } from '../../store/state.ts';
 import { IconButton } from '../../ui/Button.tsx';
 import { NumberField } from '../../ui/NumberField.tsx';
 import { ParameterSlider } from '../../ui/ParameterSlider.tsx';
+import { SelectField } from '../../ui/SelectField.tsx';
 import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
 import { InstructField } from './InstructField.tsx';
 import { MoreParameters } from './MoreParameters.tsx';
@@ -25,48 +26,39 @@ export function VoicePanel() {
   const engine = useStudioState(selectEngine);
   const model = useStudioState(selectModel);
   const draft = useStudioState((state) => state.draft);
-  const ids = { engine: useId(), model: useId() };
 
   return (
     <section aria-label={t('voice.panel')} className="space-y-6">
       {engines.length > 1 && (
         <div>
-          <label htmlFor={ids.engine} className="mb-1.5 block text-ink-soft">
-            {t('voice.engine')}
-          </label>
-          <select
-            id={ids.engine}
-            data-testid="engine"
-            className="select"
+          <SelectField
+            label={t('voice.engine')}
+            testId="engine"
             value={engine?.id ?? ''}
-            onChange={(event) => chooseModel(studio, event.target.value, null)}
+            onChange={(id) => chooseModel(studio, id, null)}
           >
             {engines.map((one) => (
               <option key={one.id} value={one.id}>
                 {one.name}
               </option>
             ))}
-          </select>
+          </SelectField>
         </div>
       )}
       {engine !== undefined && engine.models.length > 1 && (
         <div>
-          <label htmlFor={ids.model} className="mb-1.5 block text-ink-soft">
-            {t('voice.model')}
-          </label>
-          <select
-            id={ids.model}
-            data-testid="model-select"
-            className="select"
+          <SelectField
+            label={t('voice.model')}
+            testId="model-select"
             value={model?.id ?? ''}
-            onChange={(event) => chooseModel(studio, engine.id, event.target.value)}
+            onChange={(id) => chooseModel(studio, engine.id, id)}
           >
             {engine.models.map((one) => (
               <option key={one.id} value={one.id}>
                 {one.name}
               </option>
             ))}
-          </select>
+          </SelectField>
         </div>
       )}
       <Dropped />
@@ -118,18 +110,13 @@ function LanguageSelect({ model }: { model: SpeechModel }) {
   const format = useFormat();
   const studio = useStudio();
   const language = useStudioState(selectLanguage);
-  const id = useId();
   return (
     <div>
-      <label htmlFor={id} className="mb-1.5 block text-ink-soft">
-        {t('voice.language')}
-      </label>
-      <select
-        id={id}
-        data-testid="language"
-        className="select"
+      <SelectField
+        label={t('voice.language')}
+        testId="language"
         value={language}
-        onChange={(event) => editDraft(studio, { language: event.target.value })}
+        onChange={(tag) => editDraft(studio, { language: tag })}
       >
         <option value="auto">{model.auto_language ? t('voice.languageAuto') : t('voice.languageOwn')}</option>
         {model.languages.map((tag) => (
@@ -137,7 +124,7 @@ function LanguageSelect({ model }: { model: SpeechModel }) {
             {format.language(tag)}
           </option>
         ))}
-      </select>
+      </SelectField>
     </div>
   );
 }

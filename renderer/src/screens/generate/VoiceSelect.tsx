@@ -6,6 +6,7 @@ import { en } from '../../i18n/en.ts';
 import { isKnown } from '../../i18n/known.ts';
 import { editDraft } from '../../store/commands.ts';
 import { savedKey, selectEngine, selectModel, selectVoice, selectVoiceKey } from '../../store/engines.ts';
+import { SelectField } from '../../ui/SelectField.tsx';
 import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
 
 /** The model's speakers and, where it clones, the voices that the person keeps. */
@@ -19,7 +20,7 @@ export function VoiceSelect() {
   const key = useStudioState(selectVoiceKey);
   const saved = useStudioState((state) => state.savedVoices);
   const connected = useStudioState((state) => state.connection.status !== 'connecting');
-  const ids = { voice: useId(), hint: useId() };
+  const hint = useId();
 
   if (engine !== undefined && model === undefined) return null;
   const clones = model?.modes.includes('clone') === true;
@@ -37,17 +38,13 @@ export function VoiceSelect() {
   const lacking = clones && model?.speakers.length === 0 && saved.length === 0;
   return (
     <div>
-      <label htmlFor={ids.voice} className="mb-1.5 block text-ink-soft">
-        {t('voice.voice')}
-      </label>
-      <select
-        id={ids.voice}
-        data-testid="voice"
-        className="select"
+      <SelectField
+        label={t('voice.voice')}
+        testId="voice"
         disabled={model === undefined || lacking}
-        aria-describedby={engine === undefined ? undefined : ids.hint}
+        describedBy={engine === undefined ? undefined : hint}
         value={key ?? ''}
-        onChange={(event) => editDraft(studio, { voice: event.target.value })}
+        onChange={(voice) => editDraft(studio, { voice })}
       >
         {lacking && <option value="">{t('voice.noneYet')}</option>}
         {clones ? (
@@ -68,9 +65,9 @@ export function VoiceSelect() {
         ) : (
           speakers
         )}
-      </select>
+      </SelectField>
       {engine !== undefined && model !== undefined && (
-        <div id={ids.hint} className="mt-1.5 text-ink-soft text-xs">
+        <div id={hint} className="mt-1.5 text-ink-soft text-xs">
           {several ? (
             voice !== undefined && 'description' in voice && <SpeakerNote speaker={voice} />
           ) : (
