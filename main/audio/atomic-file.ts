@@ -3,6 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../contract/errors.ts';
+import { fileReason } from '../settings/file-reason.ts';
 
 const diskFull = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const busy = new Set(['EPERM', 'EACCES', 'EBUSY']);
@@ -181,20 +182,6 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close().catch(() => {});
 }
 
-const reasons: Record<string, string> = {
-  EACCES: 'there is no permission to write there',
-  EPERM: 'there is no permission to write there',
-  EROFS: 'that disk is read-only',
-  ENOENT: 'the folder does not exist',
-  ENOTDIR: 'a part of the path is a file, not a folder',
-  EISDIR: 'that is a folder, not a file',
-  ENAMETOOLONG: 'the name is too long',
-  EBUSY: 'another program is using that file',
-  ETXTBSY: 'another program is using that file',
-  ELOOP: 'its links go in a circle',
-  ERR_INVALID_ARG_VALUE: 'the name holds characters that no file name can have',
-};
-
 function writeError(target: string, error: unknown): StudioError {
   if (error instanceof StudioError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
@@ -206,7 +193,7 @@ function writeError(target: string, error: unknown): StudioError {
       ...options,
     });
   }
-  const reason = reasons[code] ?? `the system answered ${code || message}`;
+  const reason = fileReason(error, 'writing');
   return new StudioError(
     'output_not_writable',
     `"${shown}" was not written: ${reason}. Choose another place.`,

@@ -103,7 +103,7 @@ it.each<[string[], number, RegExp]>([
   [['say', 'x', '--stream', '--out', 'a.wav'], 2, /cannot be used with --out a.wav/],
   [['say', '-5 degrees'], 2, /goes after "--"/],
   [['say', 'a\ufffdb'], 3, /U\+FFFD at position 2/],
-  [['say', '-f', 'huge.txt'], 3, /6000000 bytes/],
+  [['say', '-f', 'huge.txt'], 3, /more than 5\.7 MiB/],
   [['say', '-f', 'ok.txt/inner'], 4, /does not exist/],
   [['say', '-f', 'half.txt'], 4, /is not UTF-8 text/],
   [['say', 'x', '-o', 'ok.txt/a.wav'], 5, /not a folder/],

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { maxAudioBytes } from '../contract/index.ts';
+import { fileReason } from '../settings/file-reason.ts';
 import { CommandError } from './messages.ts';
 import type { Surroundings } from './terminal.ts';
 
@@ -22,7 +23,7 @@ export async function readAudio(
     const info = await handle.stat();
     if (info.isDirectory()) throw new CommandError('file_unreadable', 'audioIsFolder', { path: shown });
     if (!info.isFile()) {
-      throw new CommandError('file_unreadable', 'audioUnreadable', { path: shown, reason: 'not a file' });
+      throw new CommandError('file_unreadable', 'audioNoFile', { path: shown });
     }
     if (info.size > maxAudioBytes) {
       const [bytes, limit] = [info.size, maxAudioBytes].map((size) => Math.ceil(size / 2 ** 20));
@@ -35,12 +36,12 @@ export async function readAudio(
     return new Uint8Array(await handle.readFile());
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    const values = { path: shown, reason };
-    if (reason === 'ENOENT' || reason === 'ENOTDIR') {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const values = { path: shown, reason: fileReason(error, 'reading') };
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
       throw new CommandError('file_not_found', 'audioNotFound', values);
     }
-    if (reason === 'EISDIR') throw new CommandError('file_unreadable', 'audioIsFolder', values);
+    if (code === 'EISDIR') throw new CommandError('file_unreadable', 'audioIsFolder', values);
     throw new CommandError('file_unreadable', 'audioUnreadable', values, { cause: error });
   } finally {
     await handle?.close();

@@ -90,7 +90,7 @@ describe('mizuoto doctor', () => {
     const chinese = await mizuoto(['doctor'], { env: { LANG: 'zh_CN.UTF-8' } });
     expect(chinese.exit).toBe(11);
     expect(chinese.stdout.toString()).toMatch(
-      /故障 {2}compute\.device 是 Vulkan7[\s\S]*最有用的做法:\n {2}1\. 让 Mizuoto/,
+      /故障 {2}compute\.device 是 Vulkan7[\s\S]*最有用的做法：\n {2}1\. 让 Mizuoto/,
     );
   });
 });

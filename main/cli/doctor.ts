@@ -1,4 +1,5 @@
 import type { DoctorReport, Finding, SelfTest } from '../contract/index.ts';
+import { reasonInChinese } from '../contract/words.zh-CN.ts';
 import type { Parsed } from './arguments.ts';
 import { zhFindings, zhStep, zhWhy } from './findings.zh-CN.ts';
 import { indent, withHost } from './listings.ts';
@@ -76,7 +77,9 @@ export function sentences(finding: Finding, messages: Messages): { message: stri
   const { message, fix } = zhFindings[finding.id];
   const params = { ...finding.params };
   if (finding.error !== null) params.reason = messages.error(errorOf(finding.error));
-  if (typeof params.why === 'string') params.why = zhWhy[params.why] ?? params.why;
+  if (finding.said !== undefined) params.problem = messages.said(finding.said);
+  if (typeof params.why === 'string')
+    params.why = zhWhy[params.why] ?? reasonInChinese(params.why) ?? params.why;
   if (typeof params.step === 'string') params.step = zhStep(params.step);
   if (params.identical !== undefined)
     params.identical = messages.get(params.identical === 'yes' ? 'yes' : 'no');

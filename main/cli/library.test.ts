@@ -84,7 +84,7 @@ describe('mizuoto models', () => {
     const model = echoFolder(folder, 'm');
     expect((await mizuoto(['models'], chinese)).stdout).toMatch(/echo:folder +未安装/);
     expect((await mizuoto(['models', 'add', 'm', '--name', '小明'], chinese)).stdout).toBe(
-      `小明 已安装为 echo:小明:${model} 中的 27 B,就在原处使用。\n`,
+      `小明 已安装为 echo:小明：${model} 中的 27 B，就在原处使用。\n`,
     );
     expect((await mizuoto(['models', 'check', 'echo:小明'], chinese)).stdout).toMatch(/没有问题/);
     const broken: [string, string, RegExp][] = [
@@ -107,7 +107,7 @@ describe('mizuoto models', () => {
     );
     expect((await mizuoto(['models', 'add', 'gone'], chinese)).stderr).toMatch(/不存在/);
     expect((await mizuoto(['models', 'remove', 'echo:小明'], chinese)).stdout).toMatch(
-      /已移除 echo:小明,其文件仍留在/,
+      /已移除 echo:小明，其文件仍留在/,
     );
   });
 
@@ -191,12 +191,12 @@ describe('mizuoto voices', () => {
       },
     });
     const changed = await mizuoto(['voices', 'change', '小明', '--name', 'Anna', '--text', ''], chinese);
-    expect(changed.stdout).toBe('已修改 Anna(小明)。\n');
+    expect(changed.stdout).toBe('已修改 Anna（小明）。\n');
     expect((await mizuoto(['voices'], chinese)).stdout).toMatch(
-      /\(已保存\) +小明 +Anna +zh +2\.0 秒参考音频\n/,
+      /（已保存） +小明 +Anna +zh +2\.0 秒参考音频\n/,
     );
     expect((await mizuoto(['voices', 'remove', 'anna'], chinese)).stdout).toBe(
-      '已删除 Anna(小明)及由它计算出的内容。\n',
+      '已删除 Anna（小明）及由它计算出的内容。\n',
     );
     expect((await json(['voices'])).body.saved).toEqual([]);
   });
@@ -256,7 +256,7 @@ describe('mizuoto voices', () => {
       3,
       'reference_unusable',
       /lasts 0.3 s; at least 0.5 s/,
-      /太短:只有 0.3 秒,至少需要 0.5 秒/,
+      /太短：只有 0.3 秒，至少需要 0.5 秒/,
     ],
     [['voices', 'add', 'x', 'silent.wav'], 3, 'reference_unusable', /Nothing can be heard/, /没有可听的声音/],
     [['voices', 'change', 'x'], 2, 'invalid_request', /--name, --text or --language/, /请说明要修改什么/],
@@ -267,7 +267,7 @@ describe('mizuoto voices', () => {
       /--text is only for: mizuoto voices add/,
       /只用于/,
     ],
-    [['voices', 'remove', 'nobody'], 2, 'unknown_voice', /no saved voice "nobody"/, /没有名为“nobody”的声音/],
+    [['voices', 'remove', 'nobody'], 2, 'unknown_voice', /no saved voice "nobody"/, /没有名为“nobody”的音色/],
     [
       ['say', 'x', '--reference-text', 'y'],
       2,
@@ -281,7 +281,7 @@ describe('mizuoto voices', () => {
       2,
       'not_supported',
       /cannot clone a voice. These can: echo:clone/,
-      /做不到\(克隆声音\)/,
+      /做不到（克隆音色）/,
     ],
     [['say', 'x', '-e', 'echo', '--set', 'top_k'], 2, 'invalid_request', /write key=value/, /不是参数/],
     [
@@ -297,7 +297,7 @@ describe('mizuoto voices', () => {
       2,
       'invalid_request',
       /true, false/,
-      /可以是:true, false/,
+      /可以是：true、false/,
     ],
     [
       ['say', 'x', '-e', 'echo', '-l', 'Klingon'],
@@ -318,7 +318,7 @@ describe('mizuoto voices', () => {
       2,
       'invalid_request',
       /needs a voice to clone/,
-      /还需要一个可克隆的声音/,
+      /还需要一个可克隆的音色/,
     ],
   ])('%j fails with %i %s', async (args, exit, code, message, zh) => {
     copyFileSync(join(recordings, 'speech.m4a'), join(folder, 'speech.m4a'));

@@ -43,7 +43,7 @@ it('follows the locale', () => {
 it('errors speak the language where it has all values, English otherwise', () => {
   const zh = new Messages('zh-CN');
   const full = new StudioError('unknown_engine', 'There is none.', { params: { engine: 'a', known: 'b' } });
-  expect(zh.error(full)).toBe('没有名为“a”的引擎。可用的有:b。');
+  expect(zh.error(full)).toBe('没有名为“a”的引擎。可用的有：b。');
   expect(zh.error(new StudioError('unknown_engine', 'There is none.'))).toBe('There is none.');
   const range = { call: 'speak', field: 'speed', value: 9, minimum: 0.25, maximum: 4 };
   expect(zh.error(new StudioError('invalid_request', '', { params: range }))).toMatch(/^speed 不能是 9/);

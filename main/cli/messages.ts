@@ -8,10 +8,10 @@ import {
   StudioError,
   sentenceOf,
 } from '../contract/index.ts';
-import { zhErrors } from './errors.zh-CN.ts';
+import { reasonInChinese, valueInChinese } from '../contract/words.zh-CN.ts';
+import { wordsOfOptions, zhErrors } from './errors.zh-CN.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN } from './messages.zh-CN.ts';
-import { reasonInChinese, wordInChinese } from './reasons.zh-CN.ts';
 
 export type Language = 'en' | 'zh-CN';
 export type Params = Record<string, string | number>;
@@ -55,19 +55,23 @@ export class Messages {
     return text;
   }
 
+  /** Sentences after each other. */
+  join(sentences: readonly string[]): string {
+    return sentences.join(this.language === 'zh-CN' ? '' : ' ');
+  }
+
   /** A decision, a warning or a reason in the person's language. */
   said(said: Said): string {
     if (this.language === 'en') return said.message;
-    const { code, params } = said;
-    const reason = typeof params.reason === 'string' ? reasonInChinese(params.reason) : null;
-    const chinese = reason === null ? params : { ...params, reason };
-    return sentenceOf({ code, params: chinese }, this.language, chineseNumbers);
+    const { code, error } = said;
+    const params = error === undefined ? said.params : { ...said.params, reason: this.error(errorOf(error)) };
+    return sentenceOf({ code, params }, this.language, chineseNumbers);
   }
 
   /** The sentence of an error in the person's language; English where a code's sentence does not fit it. */
   error(error: StudioError): string {
     if (this.language === 'en') return error.message;
-    if (error instanceof CommandError) return this.get(error.key, error.values);
+    if (error instanceof CommandError) return this.get(error.key, ownInChinese(error.values));
     const params = inChinese(error.params);
     for (const template of [zhErrors[error.code]].flat()) {
       const text = fill(template, params);
@@ -82,7 +86,7 @@ function inChinese(params: Params): Params {
   const said = Object.fromEntries(
     Object.entries(params).map(([place, value]) => [
       place,
-      typeof value === 'string' ? wordInChinese(place, value) : value,
+      typeof value === 'string' ? (wordsOfOptions[place]?.[value] ?? valueInChinese(place, value)) : value,
     ]),
   );
   const ability = abilityWords[params.ability as Ability];
@@ -90,6 +94,26 @@ function inChinese(params: Params): Params {
   const why = typeof params.reason === 'string' ? reasonInChinese(params.reason) : null;
   if (why !== null) said.why = why;
   if (params.script === 'symbols') said.unspoken = '文本中既没有文字也没有数字';
+  return said;
+}
+
+/** What a person would write in the place of these, in `usage`. */
+const placeholders: Record<string, string> = {
+  NAME: '名称',
+  FILE: '文件',
+  FOLDER: '文件夹',
+  MODEL: '模型',
+  KEY: '键',
+  VALUE: '值',
+};
+
+/** The same for errors of the command line itself. */
+function ownInChinese(values: Params): Params {
+  const { reason, why = reason, ...said } = inChinese(values);
+  if (why !== undefined) said.reason = why;
+  if (typeof said.usage === 'string') {
+    said.usage = said.usage.replace(/\b[A-Z]+\b/g, (word) => placeholders[word] ?? word);
+  }
   return said;
 }
 

@@ -36,7 +36,7 @@ export async function modelsCommand(parsed: Parsed, around: Surroundings): Promi
   if (parsed.strings.name !== undefined && action !== 'add') {
     throw new CommandError('invalid_request', 'optionOnlyFor', {
       option: '--name',
-      command: 'mizuoto models add',
+      commands: 'mizuoto models add',
     });
   }
   if (action === 'list') return list(around);
@@ -55,7 +55,7 @@ export async function modelsCommand(parsed: Parsed, around: Surroundings): Promi
 function needed(argument: string | undefined, action: string, example: string): string {
   if (argument !== undefined) return argument;
   throw new CommandError('invalid_request', 'actionNeedsArgument', {
-    command: `mizuoto models ${action} ${example}`,
+    usage: `mizuoto models ${action} ${example}`,
   });
 }
 

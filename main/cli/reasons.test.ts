@@ -109,9 +109,9 @@ it('requests: what is needed, what a parameter takes, who owns a model', () => {
   const said = (code: StudioError['code'], params: StudioError['params']) =>
     zh.error(new StudioError(code, 'English.', { params }));
   expect(said('invalid_request', { model: 'm', needs: 'reference' })).toContain('--reference');
-  expect(said('invalid_request', { model: 'm', needs: 'instruct' })).toContain('对声音的描述');
+  expect(said('invalid_request', { model: 'm', needs: 'instruct' })).toContain('对音色的描述');
   expect(said('invalid_request', { field: 'top_k', value: '1.5', expected: 'a whole number' })).toContain(
-    '可以是:整数',
+    '可以是：整数',
   );
   const reason = 'it is not the engine of a:b';
   expect(said('invalid_request', { call: 'speak', field: 'engine', reason })).toContain('“a:b”不属于');
@@ -121,7 +121,7 @@ it('requests: what is needed, what a parameter takes, who owns a model', () => {
   );
   expect(said('unknown_voice', { engine: 'm', clones: 'm', voice: 'x', known: '-' })).toContain('voices add');
   expect(said('text_not_speakable', { script: 'symbols' })).toContain('既没有文字也没有数字');
-  expect(said('text_not_speakable', { script: 'Chinese' })).toContain('文字:中文');
+  expect(said('text_not_speakable', { script: 'Chinese' })).toContain('文字：中文');
   expect(said('text_malformed', { kind: 'lone surrogate', position: 1 })).toContain('残缺');
   expect(said('text_too_long', { limit: 9, field: 'instruct' })).toContain('--instruct');
   expect(said('text_too_long', { limit: 9, field: 'transcript' })).toContain('逐字文本');

@@ -79,7 +79,7 @@ async function failed(error: unknown, around: Surroundings): Promise<number> {
       sentences.push(messages.get('seeHelp'));
     // An error is said even when everything else is quiet.
     around.stderr.write(
-      `mizuoto: ${harmless(sentences.join(' '))} ${messages.get('hintCode', { code: studio.code })}\n`,
+      `mizuoto: ${harmless(messages.join(sentences))}${messages.get('hintCode', { code: studio.code })}\n`,
     );
   }
   if (around.verbose && studio.detail) around.stderr.write(`${harmless(studio.detail)}\n`);

@@ -53,7 +53,7 @@ describe('mizuoto runtime', () => {
       new RegExp(`^This is the studio that runs: process ${pid}, since .+\\.\\n\\nDevices\\n`),
     );
     expect(chinese.stdout.toString()).toMatch(
-      new RegExp(`^这是正在运行的 Mizuoto:进程 ${pid},自 .+ 起。\\n`),
+      new RegExp(`^这是正在运行的 Mizuoto：进程 ${pid}，自 .+ 起。\\n`),
     );
     const printed = JSON.parse(json.stdout.toString());
     expect(printed.studio).toEqual({ kind: 'server', pid, started: expect.any(Number) });

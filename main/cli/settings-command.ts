@@ -24,9 +24,9 @@ export async function settingsCommand(parsed: Parsed, around: Surroundings): Pro
   throw Object.assign(error, { near: action === undefined ? null : nearest(action, actions) });
 }
 
-function needed(action: string, example: string, rest: string[]): string[] {
+function needed(action: string, usage: string, rest: string[]): string[] {
   if (rest.length > 0) return rest;
-  throw new CommandError('invalid_request', 'settingsNeedsKeys', { action, example });
+  throw new CommandError('invalid_request', 'settingsNeedsKeys', { action, usage });
 }
 
 function checkedKey(key: string): keyof Settings {

@@ -79,7 +79,7 @@ describe('what a verification comes to', () => {
     const stage = { device: 'Simulated0', stage: 'acoustic', attempts: 1, total_mb: 4, working_mb: 1.5 };
     const params = { ...stage, weights_mb: 5, least_mb: 1, mode: 'high', instead: 'auto', simulated_mb: 4 };
     const lines = said([made(), failed('out_of_device_memory', { run: 'as set' }, params)], chinese);
-    expect(lines[0]).toMatch(/正在采用的模式是 high,因此 5 MiB 权重要一次全部放入.*设为 auto/);
+    expect(lines[0]).toMatch(/正在采用的模式是 high，因此 5 MiB 权重要一次全部放入.*设为 auto/);
     expect(lines[2]).toMatch(/^2 种方式中有 1 种因上述原因未能运行/);
     expect(lines.join()).not.toMatch(/报告/);
   });

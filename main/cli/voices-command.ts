@@ -56,7 +56,7 @@ function checkOptions(action: Action, { strings }: Parsed, rest: string[]): void
   }
   if (rest.length < wanted.length) {
     throw new CommandError('invalid_request', 'actionNeedsArgument', {
-      command: `mizuoto voices ${action} ${wanted.join(' ')}`,
+      usage: `mizuoto voices ${action} ${wanted.join(' ')}`,
     });
   }
   const stray = Object.keys(strings).find((option) => !optionsOf[action].includes(option));
@@ -64,7 +64,7 @@ function checkOptions(action: Action, { strings }: Parsed, rest: string[]): void
   const fitting = actions.filter((other) => optionsOf[other].includes(stray));
   throw new CommandError('invalid_request', 'optionOnlyFor', {
     option: `--${stray}`,
-    command: fitting.map((other) => `mizuoto voices ${other}`).join(', '),
+    commands: fitting.map((other) => `mizuoto voices ${other}`).join(', '),
   });
 }
 

@@ -77,6 +77,8 @@ export const findingSchema = z.object({
   message: z.string(),
   /** What to do about it; null where nothing needs doing. */
   fix: z.string().nullable(),
+  /** What is wrong, where that is a sentence of its own: it stands in the place `problem`. */
+  said: saidSchema.optional(),
   /** Names and numbers for the localised sentences. */
   params: z.record(z.string(), z.union([z.string(), z.number()])),
   error: errorSchema.nullable(),

@@ -137,7 +137,7 @@ export type FoundModel = z.infer<typeof foundModelSchema>;
 
 /** What a model may be unable to do (`ability` of the error `not_supported`), in words. */
 export const abilityWords = {
-  clone: { en: 'clone a voice', 'zh-CN': '克隆声音' },
+  clone: { en: 'clone a voice', 'zh-CN': '克隆音色' },
   instruct: { en: 'follow an instruction', 'zh-CN': '按照指示朗读' },
   speakers: { en: 'speak in a voice by name', 'zh-CN': '使用指定名称的音色' },
 } as const;

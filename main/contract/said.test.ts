@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { plainWriter, type SaidCode, say, sentenceOf } from './said.ts';
 import { sentencesEn } from './sentences.en.ts';
-import { sentencesZh, wordsZh } from './sentences.zh-CN.ts';
+import { sentencesZh } from './sentences.zh-CN.ts';
+import { wordsZh } from './words.zh-CN.ts';
 
 const codes = Object.keys(sentencesEn) as SaidCode[];
 const places = (sentence: string): string[] =>

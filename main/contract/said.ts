@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { type ErrorBody, errorSchema } from './errors.ts';
 import { sentencesEn } from './sentences.en.ts';
-import { sentencesZh, wordsZh } from './sentences.zh-CN.ts';
+import { sentencesZh } from './sentences.zh-CN.ts';
+import { listInChinese, reasonInChinese, wordsInChinese } from './words.zh-CN.ts';
 
 export type SaidCode = keyof typeof sentencesEn;
 export type SaidParams = Record<string, string | number>;
@@ -11,10 +13,13 @@ export const saidSchema = z.object({
   /** One English sentence, for those who read JSON. */
   message: z.string(),
   params: z.record(z.string(), z.union([z.string(), z.number()])),
+  /** The error behind it: its sentence is the `reason`, which each reader has in its own language. */
+  error: errorSchema.optional(),
 });
 export type Said = z.infer<typeof saidSchema>;
 
-type ValueKind = 'size' | 'milliseconds' | 'seconds' | 'words';
+type TextKind = 'words' | 'reason' | 'list';
+type ValueKind = 'size' | 'milliseconds' | 'seconds' | TextKind;
 
 /** What a value means, by its name. Numbers that are not here are counts. */
 const valueKinds: Partial<Record<string, ValueKind>> = {
@@ -47,7 +52,21 @@ const valueKinds: Partial<Record<string, ValueKind>> = {
   scripts: 'words',
   /** `speed` or `pitch`. */
   parameter: 'words',
+  /** What went wrong, as part of a sentence. */
+  reason: 'reason',
+  why: 'reason',
+  /** Names, joined by `, `. */
+  known: 'list',
 };
+
+const textsInChinese: Record<TextKind, (english: string) => string> = {
+  words: wordsInChinese,
+  // What is not known in Chinese is better said in English than not at all.
+  reason: (english) => reasonInChinese(english) ?? english,
+  list: listInChinese,
+};
+const isText = (kind: ValueKind | undefined): kind is TextKind =>
+  kind !== undefined && kind in textsInChinese;
 
 /** How a reader writes values. */
 export interface ValueWriter {
@@ -56,7 +75,7 @@ export interface ValueWriter {
   seconds(value: number): string;
   number(value: number): string;
   /** Words of the studio's own, in the reader's language. */
-  words(english: string): string;
+  text(kind: TextKind, english: string): string;
 }
 
 const place = /\{(\w+)\}/g;
@@ -73,7 +92,7 @@ function fillSentence(template: string, params: SaidParams, writer: ValueWriter)
       if (kind === 'seconds') return writer.seconds(value);
       return writer.number(value);
     }
-    return kind === 'words' ? writer.words(value) : value;
+    return isText(kind) ? writer.text(kind, value) : value;
   });
 }
 
@@ -81,18 +100,14 @@ function fillSentence(template: string, params: SaidParams, writer: ValueWriter)
 export function sentenceOf(
   said: Pick<Said, 'code' | 'params'>,
   language: 'en' | 'zh-CN',
-  numbers: Omit<ValueWriter, 'words'>,
+  numbers: Omit<ValueWriter, 'text'>,
 ): string {
   if (language === 'en')
     return fillSentence(sentencesEn[said.code], said.params, { ...plainWriter, ...numbers });
-  return fillSentence(sentencesZh[said.code], said.params, { ...numbers, words: wordsInChinese });
-}
-
-function wordsInChinese(english: string): string {
-  return english
-    .split(', ')
-    .map((word) => wordsZh[word] ?? word)
-    .join('、');
+  return fillSentence(sentencesZh[said.code], said.params, {
+    ...numbers,
+    text: (kind, english) => textsInChinese[kind](english),
+  });
 }
 
 /** 36200 -> `36,200`. `Intl` would take most of the time of a plan that gives its reasons. */
@@ -109,9 +124,14 @@ export const plainWriter: ValueWriter = {
   milliseconds: (value) => `${grouped(value)} ms`,
   seconds: (value) => `${grouped(value)} s`,
   number: grouped,
-  words: (english) => english,
+  text: (_kind, english) => english,
 };
 
 export function say(code: SaidCode, params: SaidParams = {}): Said {
   return { code, message: fillSentence(sentencesEn[code], params, plainWriter), params };
+}
+
+/** The same where an error is the reason: its own sentence stands in the place `reason`. */
+export function sayOfError(code: SaidCode, error: ErrorBody, params: SaidParams = {}): Said {
+  return { ...say(code, { ...params, reason: error.message }), error };
 }

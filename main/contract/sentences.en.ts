@@ -1,6 +1,6 @@
 /**
  * Everything the studio says beside errors and findings, once per language: decisions of the memory manager, warnings of
- * a result, why a device is used. Names in braces are places for
+ * a result and of the studio's own files, why a device is used. Names in braces are places for
  * values, which are written with their unit.
  */
 export const sentencesEn = {
@@ -78,6 +78,28 @@ export const sentencesEn = {
     'The channels of the reference audio cancel each other, so that only channel {channel} was used.',
   reference_level: 'The reference audio goes beyond full scale (by {level} dB) and was made quieter.',
   reference_repaired: 'The reference audio was repaired as it was read: {reason}',
+  // Files of the studio's own that are not as they should be.
+  settings_unknown_key: '{path}: {key} is not a setting; it is ignored.',
+  settings_near_key: '{path}: {key} is not a setting (did you mean {near}?); it is ignored.',
+  settings_bad_value: '{path}: {reason} Its default is used.',
+  settings_contradict: '{path}: {reason} The default memory policy is used.',
+  settings_unreadable:
+    '{path} cannot be read ({reason}). The default settings are used. Check its permissions, or move it away.',
+  settings_kept_aside:
+    '{path} could not be used ({reason}). It is kept as {aside}; the default settings are used.',
+  models_newer:
+    '{path} was written by a newer version of Mizuoto. What this version knows of it is used, and nothing in it is lost.',
+  models_left_out: '{path}: entries that cannot be read are left out and kept in the file: {count}.',
+  models_unreadable:
+    '{path} cannot be read ({reason}); no added model is known until it can. Check its permissions, or move it away.',
+  models_kept_aside:
+    '{path} cannot be read as a list of models ({reason}). It is kept as {aside}; add the models again.',
+  voice_left_out: '{path} is no voice ({file} {why}); it is left out and left alone.',
+  calibration_unreadable: 'Memory measurements in {path} cannot be read ({reason}); they are made again.',
+  calibration_damaged:
+    'Memory measurements in {path} are damaged or of another version; they are made again.',
+  calibration_unsaved: 'Memory measurements could not be saved in {path}: {reason}.',
+  settings_not_applied: 'The settings were kept but not applied: {reason}',
   /** What an engine or the log says in its own words. */
   note: '{text}',
   // Why a device is used or not.

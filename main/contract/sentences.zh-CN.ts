@@ -1,38 +1,5 @@
 import type { sentencesEn } from './sentences.en.ts';
 
-/** Words that stand in for a value. */
-export const wordsZh: Partial<Record<string, string>> = {
-  speed: '语速',
-  pitch: '音高',
-  Latin: '拉丁字母',
-  Japanese: '日文',
-  Chinese: '中文',
-  Korean: '韩文',
-  Cyrillic: '西里尔字母',
-  Greek: '希腊字母',
-  Arabic: '阿拉伯字母',
-  Hebrew: '希伯来字母',
-  'Hindi (Devanagari)': '天城文',
-  Bengali: '孟加拉文',
-  Tamil: '泰米尔文',
-  Telugu: '泰卢固文',
-  Thai: '泰文',
-  Lao: '老挝文',
-  Khmer: '高棉文',
-  Burmese: '缅文',
-  Tibetan: '藏文',
-  Georgian: '格鲁吉亚文',
-  Armenian: '亚美尼亚文',
-  'Amharic (Ethiopic)': '阿姆哈拉文',
-  Gujarati: '古吉拉特文',
-  'Punjabi (Gurmukhi)': '旁遮普文',
-  Kannada: '卡纳达文',
-  Malayalam: '马拉雅拉姆文',
-  Sinhala: '僧伽罗文',
-  Mongolian: '蒙古文',
-  unknown: '未知文字',
-};
-
 /** The same in Simplified Chinese. */
 export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   whole_fits: '{component} 完整加载到 {device}：权重 {size} 和工作内存 {working} 放得进可用的 {free}。',
@@ -75,14 +42,14 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   policy_reserve:
     'compute.vram_reserve_mb 为 {set}，但最多只保留 {device} 可用的 {usable} 的四分之一：{reserve}。',
   parameter_untested:
-    '这个声音只在{parameter} {low} 到 {high} 的范围内试过；设为 {value} 时听起来可能不自然。',
+    '这个音色只在{parameter} {low} 到 {high} 的范围内试过；设为 {value} 时听起来可能不自然。',
   text_controls: '已去掉文本中的控制字符：{count} 个。',
   text_surrogates: '已去掉文本中残缺的半个字符（孤立的代理项）：{count} 个。',
   text_undecodable: '已跳过无法解码的字符：{count} 个。',
   text_skipped: '{voice} 跳过了它不会读的 {count} 个字符（{scripts}）。',
   speech_cut: '模型没有自己结束，已在 {seconds}处截断。请缩短或改写文本，或换一个种子。',
   voice_language:
-    '已保存的声音“{voice}”说的是 {language}，而 {model} 没有学过（它会：{known}）：克隆出来可能不像。',
+    '已保存的音色“{voice}”说的是 {language}，而 {model} 没有学过（它会：{known}）：克隆出来可能不像。',
   reference_quiet: '参考音频偏轻：语音只有 {level} dBFS。声音大一些，克隆效果更好。',
   reference_clipped: '参考音频有削波：{share}% 达到满幅，克隆出的声音也会带上。',
   reference_pauses: '参考音频中只有 {seconds} 有声音，其余是静音。',
@@ -90,6 +57,22 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   reference_channels: '参考音频的声道相互抵消，只使用了第 {channel} 声道。',
   reference_level: '参考音频超出满幅 {level} dB，已降低音量。',
   reference_repaired: '读取参考音频时做了修复：{reason}',
+  settings_unknown_key: '{path}：{key} 不是设置项，已忽略。',
+  settings_near_key: '{path}：{key} 不是设置项（是不是 {near}？），已忽略。',
+  settings_bad_value: '{path}：{reason}已改用默认值。',
+  settings_contradict: '{path}：{reason}已改用默认的显存策略。',
+  settings_unreadable: '无法读取 {path}（{reason}）。已使用默认设置。请检查它的权限，或把它移走。',
+  settings_kept_aside: '无法使用 {path}（{reason}）。已把它保留为 {aside}，并使用默认设置。',
+  models_newer: '{path} 是由更新版本的 Mizuoto 写的。这个版本认识的内容照常使用，其余的不会丢失。',
+  models_left_out: '{path}：有 {count} 项无法读取，已略过，但仍留在文件里。',
+  models_unreadable:
+    '无法读取 {path}（{reason}）；在能读取之前，已添加的模型都不可用。请检查它的权限，或把它移走。',
+  models_kept_aside: '{path} 不是模型列表（{reason}）。已把它保留为 {aside}；请重新添加模型。',
+  voice_left_out: '{path} 不是音色（{file} {why}），已略过，没有改动它。',
+  calibration_unreadable: '无法读取 {path} 中的校准数据（{reason}），将重新测量。',
+  calibration_damaged: '{path} 中的校准数据已损坏或属于其他版本，将重新测量。',
+  calibration_unsaved: '校准数据无法保存到 {path}：{reason}。',
+  settings_not_applied: '设置已保存，但没有生效：{reason}',
   note: '{text}',
   device_simulated: '已设置 compute.simulate_vram_mb',
   device_chosen: '在设置中选定',

@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { writeFileAtomic } from '../audio/atomic-file.ts';
-import { type CallName, calls, type ErrorBody, type Said, StudioError } from '../contract/index.ts';
+import {
+  type CallName,
+  calls,
+  type ErrorBody,
+  type Said,
+  StudioError,
+  sayOfError,
+} from '../contract/index.ts';
 import { engines } from '../engines/registry.ts';
 import { nearest } from '../settings/nearest.ts';
 import { isSettingKey } from '../settings/resolve.ts';
@@ -50,15 +57,13 @@ export class Host {
   ) {
     this.settings = new SettingsStore({
       folder: options.configFolder,
-      warn: (message) => this.log('warning', message),
+      warn: this.warn,
     });
     this.settings.onChange((settings) => {
       this.emit('settings.changed', settings);
       this.#parts?.backend
         .configure(settings)
-        .catch((error: unknown) =>
-          this.log('error', `Settings were kept but not applied: ${toErrorBody(error).message}`),
-        );
+        .catch((error: unknown) => this.warn(sayOfError('settings_not_applied', toErrorBody(error))));
       this.#changed();
     });
     const { configFolder, cacheFolder } = options;
@@ -67,13 +72,16 @@ export class Host {
       cacheFolder,
       engines: options.testEngines ? testModelEngines : engines,
       emit,
-      warn: (message) => this.log('warning', message),
+      warn: this.warn,
       unload: (model) => this.#unload(model),
       forget: (model) => this.#keepPin(model, false),
       signal: this.#closing.signal,
     });
     this.handlers = this.#table();
   }
+
+  /** Before the stores, which may warn as they are opened. */
+  readonly warn = (said: Said): void => this.log('warning', said.message, said);
 
   log = (level: 'info' | 'warning' | 'error', message: string, said?: Said): void => {
     this.emit('log.line', { at: Date.now(), level, message, ...(said === undefined ? {} : { said }) });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ModelEntry, type SavedVoice, StudioError } from '../contract/index.ts';
+import { type ModelEntry, type Said, type SavedVoice, StudioError } from '../contract/index.ts';
 import { ModelLibrary } from '../models/model-library.ts';
 import type { ModelEngine } from '../models/recognise.ts';
 import { PromptStore } from '../voices/prompt-store.ts';
@@ -17,7 +17,7 @@ export interface LibraryOptions {
   cacheFolder: string;
   engines: readonly ModelEngine[];
   emit: Emit;
-  warn: (message: string) => void;
+  warn: (said: Said) => void;
   /** Unloads a model that is loaded; throws where it is in use. */
   unload: (model: string) => Promise<void>;
   /** Forgets what the settings say of a model that is gone. */

@@ -129,7 +129,7 @@ describe('calibration.json', () => {
     const { mkdir } = await import('node:fs/promises');
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, text);
-    const calibration = await Calibration.open({ file, warn: (message) => warnings.push(message) });
+    const calibration = await Calibration.open({ file, warn: ({ message }) => warnings.push(message) });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain(file);
     calibration.measured(gpu, 'engine:talker', 'talker', 100 * MiB, 200 * MiB);
@@ -141,7 +141,10 @@ describe('calibration.json', () => {
     const warnings: string[] = [];
     const blocked = path.join(folder, 'file', 'memory', 'calibration.json');
     await writeFile(path.join(folder, 'file'), 'in the way');
-    const calibration = await Calibration.open({ file: blocked, warn: (message) => warnings.push(message) });
+    const calibration = await Calibration.open({
+      file: blocked,
+      warn: ({ message }) => warnings.push(message),
+    });
     calibration.noteCopyRate(gpu, 1);
     await calibration.flush();
     expect(warnings.join(' ')).toContain('could not be saved');

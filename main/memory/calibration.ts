@@ -1,6 +1,8 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { type Said, say } from '../contract/said.ts';
+import { fileReason } from '../settings/file-reason.ts';
 
 /** Format of `calibration.json`; files of another version are ignored, and the next write replaces them. */
 export const calibrationVersion = 2;
@@ -57,7 +59,7 @@ const minEstimate = 64 * 1024;
 export interface CalibrationOptions {
   /** `<cache>/memory/calibration.json`; null keeps everything in memory. */
   file: string | null;
-  warn?: (message: string) => void;
+  warn?: (said: Said) => void;
   /** Delay between a measurement and the write that saves it. */
   saveDelayMs?: number;
 }
@@ -65,7 +67,7 @@ export interface CalibrationOptions {
 /** What was learned of working memory, copy rates and unit times; kept between runs. */
 export class Calibration {
   readonly #file: string | null;
-  readonly #warn: (message: string) => void;
+  readonly #warn: (said: Said) => void;
   readonly #saveDelayMs: number;
   #data: CalibrationFile = { version: calibrationVersion, devices: {} };
   #timer: NodeJS.Timeout | null = null;
@@ -224,7 +226,7 @@ export class Calibration {
       this.#writing = this.#writing
         .then(() => writeAtomic(file, text))
         .catch((error: unknown) => {
-          this.#warn(`Memory measurements could not be saved in ${file}: ${messageOf(error)}.`);
+          this.#warn(say('calibration_unsaved', { path: file, reason: fileReason(error, 'writing') }));
         });
     }
     await this.#writing;
@@ -274,14 +276,14 @@ function unitKey(key: string, unitBytes: readonly number[]): string {
   return `${key}#${unitBytes.length}-${hash.toString(16)}`;
 }
 
-async function read(file: string, warn: (message: string) => void): Promise<CalibrationFile> {
+async function read(file: string, warn: (said: Said) => void): Promise<CalibrationFile> {
   const empty: CalibrationFile = { version: calibrationVersion, devices: {} };
   let text: string;
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      warn(`Memory measurements in ${file} cannot be read (${messageOf(error)}); they are made again.`);
+      warn(say('calibration_unreadable', { path: file, reason: fileReason(error, 'reading') }));
     }
     return empty;
   }
@@ -291,7 +293,7 @@ async function read(file: string, warn: (message: string) => void): Promise<Cali
   } catch {
     // Falls through to the one warning.
   }
-  warn(`Memory measurements in ${file} are damaged or of another version; they are made again.`);
+  warn(say('calibration_damaged', { path: file }));
   return empty;
 }
 
@@ -306,8 +308,4 @@ async function writeAtomic(file: string, text: string): Promise<void> {
     await rm(temporary, { force: true });
     throw error;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@ import {
   type FoundModel as FoundInCache,
   type ModelCheck,
   type ModelEntry,
+  type Said,
   StudioError,
 } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
@@ -21,7 +22,7 @@ export interface ModelLibraryOptions {
   /** The studio's own folder: `models.json` is in it, and the models that the studio itself fetched in `models/`. */
   folder: string;
   engines: readonly ModelEngine[];
-  warn: (message: string) => void;
+  warn: (said: Said) => void;
   /** Default: those of the environment. */
   caches?: readonly ModelCache[];
 }

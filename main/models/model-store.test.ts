@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = () => new ModelStore(folder, (message) => warnings.push(message));
+const open = () => new ModelStore(folder, ({ message }) => warnings.push(message));
 const file = () => join(folder, 'models.json');
 const model = (id: string, change: Partial<StoredModel> = {}): StoredModel => ({
   id,

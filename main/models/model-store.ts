@@ -2,7 +2,8 @@ import { constants, copyFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomic } from '../audio/atomic-file.ts';
-import { StudioError } from '../contract/index.ts';
+import { type Said, StudioError, say } from '../contract/index.ts';
+import { fileReason } from '../settings/file-reason.ts';
 import { withFileLock } from '../settings/lock.ts';
 
 /** A model that a person added: what `models.json` keeps of it. */
@@ -57,12 +58,12 @@ const nothing = (blocked: string | null = null): Loaded => ({
  */
 export class ModelStore {
   readonly path: string;
-  readonly #warn: (message: string) => void;
+  readonly #warn: (said: Said) => void;
   readonly #warned = new Set<string>();
   #stamp = '';
   #loaded: Loaded = nothing();
 
-  constructor(folder: string, warn: (message: string) => void) {
+  constructor(folder: string, warn: (said: Said) => void) {
     this.path = join(folder, 'models.json');
     this.#warn = warn;
   }
@@ -129,9 +130,7 @@ export class ModelStore {
     const loaded: Loaded = { ...nothing(), foreign };
     if (typeof version === 'number' && version > currentVersion) {
       loaded.version = version;
-      this.#warnOnce(
-        `${this.path} was written by a newer version of Mizuoto. What this version knows of it is used, and nothing in it is lost.`,
-      );
+      this.#warnOnce(say('models_newer', { path: this.path }));
     }
     const unread: unknown[] = [];
     for (const entry of models) {
@@ -146,22 +145,21 @@ export class ModelStore {
     }
     loaded.foreignEntries = unread;
     if (unread.length > 0) {
-      this.#warnOnce(
-        `${this.path}: entries that cannot be read are left out and kept in the file: ${unread.length}.`,
-      );
+      this.#warnOnce(say('models_left_out', { path: this.path, count: unread.length }));
     }
     return loaded;
   }
 
   #keepAside(error: unknown): string | null {
-    const why = error instanceof Error ? error.message : String(error);
+    const { path } = this;
+    const reason = fileReason(error, 'reading');
     const aside = this.#copyAside();
     this.#warnOnce(
       aside === null
-        ? `${this.path} cannot be read (${why}); no added model is known until it can.`
-        : `${this.path} cannot be read as a list of models (${why}). It is kept as ${aside}; add the models again.`,
+        ? say('models_unreadable', { path, reason })
+        : say('models_kept_aside', { path, reason, aside }),
     );
-    return aside === null ? why : null;
+    return aside === null ? reason : null;
   }
 
   /** Null where there is nothing that could be kept. */
@@ -179,10 +177,10 @@ export class ModelStore {
     return null;
   }
 
-  #warnOnce(message: string): void {
-    if (this.#warned.has(message)) return;
-    this.#warned.add(message);
-    this.#warn(message);
+  #warnOnce(said: Said): void {
+    if (this.#warned.has(said.message)) return;
+    this.#warned.add(said.message);
+    this.#warn(said);
   }
 }
 

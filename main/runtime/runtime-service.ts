@@ -126,7 +126,7 @@ export class RuntimeService {
 
   static async open(options: RuntimeOptions): Promise<RuntimeService> {
     const file = options.cacheFolder === null ? null : `${options.cacheFolder}/memory/calibration.json`;
-    const calibration = await Calibration.open({ file, ...(options.warn ? { warn: options.warn } : {}) });
+    const calibration = await Calibration.open({ file, warn: (said) => options.warn?.(said.message, said) });
     return new RuntimeService(options, calibration);
   }
 

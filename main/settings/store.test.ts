@@ -17,7 +17,7 @@ import { SettingsStore } from './store.ts';
 
 let folder: string;
 let warnings: string[];
-const open = () => new SettingsStore({ folder, warn: (message) => warnings.push(message) });
+const open = () => new SettingsStore({ folder, warn: ({ message }) => warnings.push(message) });
 const file = () => join(folder, 'settings.json');
 
 beforeEach(() => {

@@ -1,7 +1,16 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../audio/atomic-file.ts';
-import { defaultSettings, type Settings, settingsSchema } from '../contract/index.ts';
+import {
+  defaultSettings,
+  type Said,
+  type Settings,
+  StudioError,
+  say,
+  sayOfError,
+  settingsSchema,
+} from '../contract/index.ts';
+import { fileReason } from './file-reason.ts';
 import { withFileLock } from './lock.ts';
 import { nearest } from './nearest.ts';
 import { checkTogether, chosen, isSettingKey, parsePatch, parseSetting } from './resolve.ts';
@@ -9,7 +18,7 @@ import { checkTogether, chosen, isSettingKey, parsePatch, parseSetting } from '.
 export interface SettingsStoreOptions {
   /** Folder of settings.json; made when something is first written. */
   folder: string;
-  warn: (message: string) => void;
+  warn: (said: Said) => void;
 }
 
 interface Loaded {
@@ -27,8 +36,9 @@ const maxFileBytes = 1024 * 1024;
  */
 export class SettingsStore {
   readonly path: string;
-  readonly #warn: (message: string) => void;
-  #warned = new Set<string>();
+  readonly #warn: (said: Said) => void;
+  /** By what they say. */
+  readonly #warned = new Map<string, Said>();
   #stamp = '';
   #loaded: Loaded = { settings: defaultSettings(), foreign: {} };
   #listeners = new Set<(settings: Settings) => void>();
@@ -45,10 +55,10 @@ export class SettingsStore {
     return { ...this.#loaded.settings };
   }
 
-  /** What is wrong with the file, in words: what was warned of since it was opened. */
-  get problems(): string[] {
+  /** What is wrong with the file: what was warned of since it was opened. */
+  get problems(): Said[] {
     this.get();
-    return [...this.#warned];
+    return [...this.#warned.values()];
   }
 
   onChange(listener: (settings: Settings) => void): () => void {
@@ -118,14 +128,16 @@ export class SettingsStore {
         foreign[key] = value;
         const near = nearest(key, Object.keys(settings));
         this.#warnOnce(
-          `${this.path}: ${key} is not a setting${near ? ` (did you mean ${near}?)` : ''}; ignored.`,
+          near
+            ? say('settings_near_key', { path: this.path, key, near })
+            : say('settings_unknown_key', { path: this.path, key }),
         );
         continue;
       }
       try {
         settings[key] = parseSetting(key, value);
       } catch (error) {
-        this.#warnOnce(`${this.path}: ${(error as Error).message} Its default is used.`);
+        this.#warnOfError('settings_bad_value', error);
       }
     }
     const typed = settingsSchema.parse(settings);
@@ -133,7 +145,7 @@ export class SettingsStore {
       checkTogether(typed);
       return { settings: typed, foreign };
     } catch (error) {
-      this.#warnOnce(`${this.path}: ${(error as Error).message} The default memory policy is used.`);
+      this.#warnOfError('settings_contradict', error);
       const defaults = defaultSettings();
       const memory = Object.entries(defaults).filter(([key]) => key.startsWith('compute.'));
       return { settings: { ...typed, ...Object.fromEntries(memory) }, foreign };
@@ -141,7 +153,7 @@ export class SettingsStore {
   }
 
   #keepAside(error: unknown): void {
-    const why = error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message;
+    const reason = fileReason(error, 'reading');
     let aside = `${this.path}.bak`;
     for (let n = 2; existsSync(aside); n++) aside = `${this.path}.${n}.bak`;
     try {
@@ -150,19 +162,22 @@ export class SettingsStore {
       try {
         copyFileSync(this.path, aside);
       } catch {
-        this.#warnOnce(`${this.path} cannot be read (${why}). The default settings are used.`);
+        this.#warnOnce(say('settings_unreadable', { path: this.path, reason }));
         return;
       }
     }
     this.#stamp = this.#readStamp();
-    this.#warnOnce(
-      `${this.path} could not be used (${why}). It is kept as ${aside}; the default settings are used.`,
-    );
+    this.#warnOnce(say('settings_kept_aside', { path: this.path, reason, aside }));
   }
 
-  #warnOnce(message: string): void {
-    if (this.#warned.has(message)) return;
-    this.#warned.add(message);
-    this.#warn(message);
+  #warnOfError(code: 'settings_bad_value' | 'settings_contradict', error: unknown): void {
+    if (!(error instanceof StudioError)) throw error;
+    this.#warnOnce(sayOfError(code, error.toBody(), { path: this.path }));
+  }
+
+  #warnOnce(said: Said): void {
+    if (this.#warned.has(said.message)) return;
+    this.#warned.set(said.message, said);
+    this.#warn(said);
   }
 }

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const open = () => new VoiceStore(home, (message) => warnings.push(message));
+const open = () => new VoiceStore(home, ({ message }) => warnings.push(message));
 const audio = referenceWav(2);
 const voice = (name: string, change: object = {}) => ({ name, audio, language: null, text: null, ...change });
 const names = async (store = open()) => (await store.list()).map(({ name }) => name);

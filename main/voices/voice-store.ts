@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { maxVoiceNameLength, type SavedVoice, StudioError } from '../contract/index.ts';
+import { maxVoiceNameLength, type Said, type SavedVoice, StudioError, say } from '../contract/index.ts';
 import { withFileLock } from '../settings/lock.ts';
 import { nearest } from '../settings/nearest.ts';
 import { slugOf } from '../settings/slug.ts';
@@ -22,13 +22,13 @@ export interface NewVoice {
 export class VoiceStore {
   readonly #files: VoiceFiles;
   readonly #lock: string;
-  readonly #warn: (message: string) => void;
+  readonly #warn: (said: Said) => void;
   readonly #warned = new Set<string>();
   #stamp: string | null = null;
   #voices: SavedVoice[] = [];
   #refreshing: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string, warn: (message: string) => void) {
+  constructor(folder: string, warn: (said: Said) => void) {
     this.#files = new VoiceFiles(join(folder, 'voices'));
     this.#lock = join(folder, 'voices');
     this.#warn = warn;
@@ -150,9 +150,9 @@ export class VoiceStore {
       this.#voices = voices;
       this.#stamp = stamp;
       for (const { path, file, why } of unreadable) {
-        const message = `${path} is no voice (${file} ${why}); it is left out and left alone.`;
-        if (!this.#warned.has(message)) this.#warn(message);
-        this.#warned.add(message);
+        const said = say('voice_left_out', { path, file, why });
+        if (!this.#warned.has(said.message)) this.#warn(said);
+        this.#warned.add(said.message);
       }
     }
     return this.#voices.map((voice) => ({ ...voice }));

@@ -8,6 +8,7 @@ import type {
   ErrorBody,
   Finding,
   FindingId,
+  Said,
   SelfTest,
   Settings,
 } from '../../contract/index.ts';
@@ -117,8 +118,11 @@ function filled(template: string, params: Finding['params']): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
 }
 
-function settingsFindings(settings: Settings, problems: readonly string[]): Finding[] {
-  const found = problems.map((problem) => finding('settings_problem', 'warning', { problem }));
+function settingsFindings(settings: Settings, problems: readonly Said[]): Finding[] {
+  const found: Finding[] = problems.map((said) => ({
+    ...finding('settings_problem', 'warning', { problem: said.message }),
+    said,
+  }));
   if (settings['compute.gpu_allocator'] !== 'auto') {
     found.push(finding('settings_allocator', 'warning', { value: settings['compute.gpu_allocator'] }));
   }

@@ -30,7 +30,7 @@ export class LibraryRig {
     return new ModelLibrary({
       folder: this.home,
       engines,
-      warn: (message) => this.warnings.push(message),
+      warn: ({ message }) => this.warnings.push(message),
     });
   }
 

@@ -1,5 +1,6 @@
 import type { ErrorBody, ErrorCode } from '../../../main/contract/errors.ts';
 import { type Ability, abilityWords } from '../../../main/contract/models.ts';
+import { valueInChinese } from '../../../main/contract/words.zh-CN.ts';
 import type { Format } from '../i18n/format.ts';
 import { catalogues } from '../i18n/index.ts';
 import type { Language } from '../store/settings.ts';
@@ -31,7 +32,7 @@ function formatted(params: ErrorBody['params'], format: Format, language: Langua
       if (script !== null) out[name] = script;
     } else if (key === 'ability' && Object.hasOwn(abilityWords, value)) {
       out[name] = abilityWords[value as Ability][language];
-    } else if (typeof value === 'string') out[name] = value;
+    } else if (typeof value === 'string') out[name] = language === 'en' ? value : valueInChinese(key, value);
     else if (key === 'share') out[name] = format.percent(value / 100);
     else if (key.endsWith('_mb')) out[name] = format.mebibytes(value);
     else if (name.endsWith('_bytes')) out[name] = format.bytes(value);

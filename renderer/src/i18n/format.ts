@@ -1,4 +1,4 @@
-import { wordsZh } from '../../../main/contract/sentences.zh-CN.ts';
+import { wordsZh } from '../../../main/contract/words.zh-CN.ts';
 import type { Language } from '../store/settings.ts';
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
