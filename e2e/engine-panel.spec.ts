@@ -110,10 +110,10 @@ test('an engine with several models shows what each can do, and speaks so', asyn
         await expectAccessible(page);
         await model.selectOption(voiceDesign);
         await page.getByTestId('instruct').fill('');
-        await expect(page.getByTestId('generate')).toHaveText('请先描述声音');
+        await expect(page.getByTestId('generate')).toHaveText('请先描述音色');
         await picture(page, 'engine-design-zh.png');
         await model.selectOption('qwen3-tts:1.7b-base');
-        await expect(page.getByTestId('voice').locator('optgroup')).toHaveAttribute('label', '我的声音');
+        await expect(page.getByTestId('voice').locator('optgroup')).toHaveAttribute('label', '我的音色');
         await picture(page, 'engine-clone-zh.png');
         await expectAccessible(page);
         await page.emulateMedia({ colorScheme: 'light' });

@@ -19,7 +19,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   unknown_voice: {
     title: '没有这个音色',
     why: [
-      '“{{design}}”没有可按名称选择的声音（如“{{voice}}”）：请用文字描述声音。',
+      '“{{design}}”没有可按名称选择的音色（如“{{voice}}”）：请用文字描述音色。',
       '“{{engine}}”没有音色“{{voice}}”。可用的有：{{known}}。',
       '找不到音色“{{voice}}”。',
       '引擎没有所选的音色。',
@@ -35,7 +35,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     title: '模型不会说这种语言',
     why: [
       '“{{model}}”不会说“{{language}}”。它会说：{{known}}。',
-      '没有模型会说“{{language}}”，因此它不能作为声音的语言。可用的有：{{known}}。',
+      '没有模型会说“{{language}}”，因此它不能作为音色的语言。可用的有：{{known}}。',
       '模型不认识所选的语言。',
     ],
     fix: '请选择其他语言或其他模型。',
@@ -43,11 +43,11 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   not_supported: {
     title: '模型做不到这件事',
     why: [
-      '“{{model}}”只有自己的音色（{{speakers}}），而已保存的声音“{{voice}}”需要克隆。这些模型可以克隆：{{others}}。',
-      '“{{model}}”只有自己的音色（{{speakers}}），而已保存的声音“{{voice}}”需要克隆。可以安装：{{installable}}。',
-      '“{{instruct}}”只按描述设计声音，而已保存的声音“{{voice}}”需要克隆。这些模型可以克隆：{{others}}。',
-      '“{{instruct}}”只按描述设计声音，而已保存的声音“{{voice}}”需要克隆。可以安装：{{installable}}。',
-      '“{{model}}”不能克隆，而已保存的声音“{{voice}}”需要克隆。',
+      '“{{model}}”只有自己的音色（{{speakers}}），而已保存的音色“{{voice}}”需要克隆。这些模型可以克隆：{{others}}。',
+      '“{{model}}”只有自己的音色（{{speakers}}），而已保存的音色“{{voice}}”需要克隆。可以安装：{{installable}}。',
+      '“{{instruct}}”只按描述设计音色，而已保存的音色“{{voice}}”需要克隆。这些模型可以克隆：{{others}}。',
+      '“{{instruct}}”只按描述设计音色，而已保存的音色“{{voice}}”需要克隆。可以安装：{{installable}}。',
+      '“{{model}}”不能克隆，而已保存的音色“{{voice}}”需要克隆。',
       '“{{model}}”做不到：{{ability}}。这些模型可以：{{others}}。',
       '“{{model}}”做不到：{{ability}}。',
       '请求中有模型不具备的功能。',
