@@ -7,12 +7,12 @@ import { HostClient } from '../main/host/client.ts';
 import { startLocalServer } from '../main/server/local-server.ts';
 import { studioFolders } from '../main/settings/paths.ts';
 import { connectBridge } from './bridge.ts';
-import { startUtilityProcess } from './device-process.ts';
 import { setMenu } from './menu.ts';
 import { type Messages, messagesFor } from './messages.ts';
 import { scheme } from './origin.ts';
 import { createRendererHandler } from './protocol.ts';
 import { denyPermissions, guardAllContents } from './security.ts';
+import { startUtilityProcess } from './utility-process.ts';
 import { createWindow } from './window.ts';
 
 /** dist/, where the bundles lie; the same inside and outside a package. */
@@ -34,8 +34,10 @@ async function start(): Promise<void> {
   const userData = app.getPath('userData');
   mkdirSync(userData, { recursive: true });
 
-  const deviceProcess = join(dist, 'main', 'device-process.mjs');
-  const host = new HostClient({ startDeviceProcess: () => startUtilityProcess(deviceProcess) });
+  const host = new HostClient({
+    engineProcess: true,
+    startProcess: (program) => startUtilityProcess(join(dist, 'main', `${program}.mjs`)),
+  });
   let words: Messages = messagesFor('system', app.getLocale());
   host.on('log.line', ({ level, message }) => log(`${level}: ${message}`));
   const applySettings = (settings: Settings) => {

@@ -10,6 +10,7 @@ const nodeEntries = {
   'main/cli': 'main/cli/cli.ts',
   'main/host-worker': 'main/host/worker.ts',
   'main/device-process': 'main/host/isolated/device-process.ts',
+  'main/engine-process': 'main/host/engine-process/entry.ts',
   'main/studio-server': 'main/server/main.ts',
 };
 const appEntries = { 'app/main': 'app/main.ts' };

@@ -39,6 +39,7 @@ const snapshot: RuntimeSnapshot = {
   jobs: [],
   policy: {},
   policy_notes: [],
+  incidents: [],
 };
 
 it.each([

@@ -13,7 +13,7 @@ let folder: string;
 let server: ChildProcess | null = null;
 
 beforeAll(async () => {
-  bundle = await bundleForTest(['cli', 'host-worker', 'studio-server']);
+  bundle = await bundleForTest(['cli', 'host-worker', 'engine-process', 'studio-server']);
 });
 afterAll(() => bundle.remove());
 beforeEach(() => {

@@ -72,6 +72,14 @@ export const modelSnapshotSchema = z.object({
 });
 export type ModelSnapshot = z.infer<typeof modelSnapshotSchema>;
 
+/** Something that happened to a device or to the engine, and what the studio did about it. */
+export const incidentSchema = z.object({
+  /** Milliseconds since the epoch. */
+  at: z.number(),
+  said: saidSchema,
+});
+export type Incident = z.infer<typeof incidentSchema>;
+
 export const runtimeSnapshotSchema = z.object({
   /** Grows with every change, so that a late message is recognised. */
   version: z.number().int(),
@@ -91,6 +99,8 @@ export const runtimeSnapshotSchema = z.object({
   policy: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
   /** Where the policy in force is not what is set, and why. */
   policy_notes: z.array(saidSchema),
+  /** The latest first; empty where nothing went wrong since the studio was started. */
+  incidents: z.array(incidentSchema),
 });
 export type RuntimeSnapshot = z.infer<typeof runtimeSnapshotSchema>;
 

@@ -1,3 +1,5 @@
+import { recoveryEn } from './recovery.en.ts';
+
 /**
  * Everything the studio says beside errors and findings, once per language: decisions of the memory manager, warnings of
  * a result and of the studio's own files, why a device is used. Names in braces are places for
@@ -100,6 +102,7 @@ export const sentencesEn = {
     'Memory measurements in {path} are damaged or of another version; they are made again.',
   calibration_unsaved: 'Memory measurements could not be saved in {path}: {reason}.',
   settings_not_applied: 'The settings were kept but not applied: {reason}',
+  ...recoveryEn,
   /** What an engine or the log says in its own words. */
   note: '{text}',
   // Why a device is used or not.

@@ -1,3 +1,4 @@
+import { recoveryZh } from './recovery.zh-CN.ts';
 import type { sentencesEn } from './sentences.en.ts';
 
 /** The same in Simplified Chinese. */
@@ -73,6 +74,7 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   calibration_damaged: '{path} 中的校准数据已损坏或属于其他版本，将重新测量。',
   calibration_unsaved: '校准数据无法保存到 {path}：{reason}。',
   settings_not_applied: '设置已保存，但没有生效：{reason}',
+  ...recoveryZh,
   note: '{text}',
   device_simulated: '已设置 compute.simulate_vram_mb',
   device_chosen: '在设置中选定',

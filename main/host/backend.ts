@@ -75,6 +75,9 @@ export interface DeviceQueue {
   slots: number;
 }
 
+/** At once where it is computed here, later where another process is asked. */
+export type Awaitable<T> = T | Promise<T>;
+
 /** Everything of a snapshot that is not the host's own. */
 export type RuntimeView = Omit<RuntimeSnapshot, 'version' | 'at' | 'jobs'>;
 
@@ -97,12 +100,12 @@ export interface SpeechBackend {
   tryEngines(): Promise<EngineTrial[]>;
   /** Known answers on every device. */
   selfTest(): Promise<SelfTest[]>;
-  view(): RuntimeView;
-  whatIf(request: CallRequest<'runtime.what_if'>): CallResponse<'runtime.what_if'>;
+  view(): Awaitable<RuntimeView>;
+  whatIf(request: CallRequest<'runtime.what_if'>): Awaitable<CallResponse<'runtime.what_if'>>;
   whatIfCurve(request: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>>;
-  timeline(request: CallRequest<'runtime.timeline'>): CallResponse<'runtime.timeline'>;
+  timeline(request: CallRequest<'runtime.timeline'>): Awaitable<CallResponse<'runtime.timeline'>>;
   /** Plain data: it is written as JSON. */
-  trace(): CallResponse<'runtime.trace'>;
+  trace(): Awaitable<CallResponse<'runtime.trace'>>;
   /** Called whenever `view()` would differ. */
   onChange(listener: () => void): void;
   load(model: string): Promise<void>;

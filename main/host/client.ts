@@ -11,8 +11,8 @@ import {
   StudioError,
 } from '../contract/index.ts';
 import { studioFolders } from '../settings/paths.ts';
-import type { StartDeviceProcess } from './isolated/device-task.ts';
-import { startNodeProcess } from './isolated/node-process.ts';
+import { programPath, startNodeProcess } from './isolated/node-process.ts';
+import type { StartProcess } from './isolated/own-process.ts';
 import { serveProcess } from './isolated/through-port.ts';
 import type { FromHost, HostOptions, ToHost } from './protocol.ts';
 import { SpeakStream } from './speak-stream.ts';
@@ -24,8 +24,8 @@ export interface HostClientOptions extends Partial<HostOptions> {
   restartDelays?: readonly number[];
   /** A host that ran this long without a crash starts from the first delay again. */
   calmSeconds?: number;
-  /** Starts the process in which a graphics driver is tested; default: one of plain Node. */
-  startDeviceProcess?: StartDeviceProcess;
+  /** Starts processes of their own: to test a graphics driver, to compute; default: those of plain Node. */
+  startProcess?: StartProcess;
 }
 
 type State = 'starting' | 'ready' | 'waiting' | 'closing' | 'closed' | 'broken';
@@ -58,19 +58,20 @@ export class HostClient implements StudioClient {
   readonly #hostOptions: HostOptions;
   readonly #restartDelays: readonly number[];
   readonly #calmMs: number;
-  readonly #startDeviceProcess: StartDeviceProcess;
+  readonly #startProcess: StartProcess;
 
   constructor(options: HostClientOptions = {}) {
     const folders = studioFolders();
     this.#workerPath = workerUrl(options.worker);
     this.#restartDelays = options.restartDelays ?? [0, 5, 15];
     this.#calmMs = (options.calmSeconds ?? 60) * 1000;
-    this.#startDeviceProcess = options.startDeviceProcess ?? (() => startNodeProcess());
+    this.#startProcess = options.startProcess ?? ((program) => startNodeProcess(programPath(program)));
     this.#hostOptions = {
       configFolder: options.configFolder ?? folders.config,
       cacheFolder: options.cacheFolder ?? folders.cache,
       keepAudio: options.keepAudio ?? true,
       testEngines: options.testEngines ?? process.env.MIZUOTO_TEST_ENGINES === '1',
+      engineProcess: options.engineProcess ?? false,
     };
     this.#start();
   }
@@ -182,7 +183,9 @@ export class HostClient implements StudioClient {
       if (message.ok) pending?.resolve(message.response);
       else pending?.reject(StudioError.fromBody(message.error));
     } else if (message.type === 'event') this.#dispatch(message.name, message.data);
-    else if (message.type === 'device-process') serveProcess(this.#startDeviceProcess, message.port);
+    else if (message.type === 'process') {
+      serveProcess(() => this.#startProcess(message.program), message.port);
+    }
   }
 
   #dispatch(name: EventName, data: unknown): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Addon } from '../../native/addon.ts';
+import type { Addon, DeviceInfo } from '../../native/addon.ts';
 import type {
   CallRequest,
   CallResponse,
@@ -8,11 +8,11 @@ import type {
   Settings,
   VerifyRun,
 } from '../contract/index.ts';
-import { engineInfo } from '../engines/describe.ts';
 import type { Engine, EngineDefinition, EngineServices } from '../engines/engine.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
 import type { InstalledModel } from '../models/types.ts';
-import { chooseDevice } from '../runtime/device-service.ts';
 import { type Lease, type ModelSource, RuntimeService } from '../runtime/index.ts';
+import { lostAndReopened, lostForGood } from '../runtime/lost-device.ts';
 import { failedSelfTest, selfTest } from '../runtime/verify/self-test.ts';
 import { noVoicePrompts, type VoicePrompts } from '../voices/voice-prompts.ts';
 import type {
@@ -27,6 +27,7 @@ import type {
   VerifyTask,
 } from './backend.ts';
 import { toErrorBody } from './failures.ts';
+import { InstalledEngines } from './installed-engines.ts';
 import type { StartDeviceProcess } from './isolated/device-task.ts';
 import { runDeviceTask } from './isolated/run-task.ts';
 import { unknownModel } from './speech-model.ts';
@@ -45,36 +46,42 @@ export class EngineBackend implements SpeechBackend {
   readonly #addon: Addon;
   readonly #services: EngineServices;
   readonly #startProcess: StartDeviceProcess | undefined;
-  #installed: readonly InstalledModel[] = [];
+  readonly #installed: InstalledEngines;
   readonly #closing = new AbortController();
   /** One verification at a time: each measures, and each takes the memory that it needs. */
   #verifying: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly runtime: RuntimeService,
-    private readonly definitions: readonly EngineDefinition[],
+    definitions: readonly EngineDefinition[],
     { startProcess, voicePrompts = noVoicePrompts }: EngineBackendOptions = {},
   ) {
     this.#startProcess = startProcess;
+    this.#installed = new InstalledEngines(definitions);
     this.#addon = runtime.addon;
     this.#services = { addon: runtime.addon, voicePrompts };
     this.ggmlVersion = runtime.addon.versions.ggml;
   }
 
   engines(): EngineInfo[] {
-    const infos = this.definitions.map((definition) => engineInfo(definition, this.#modelsOf(definition)));
-    return infos.filter(({ models }) => models.length > 0);
+    return this.#installed.engines();
   }
 
   setModels(models: readonly InstalledModel[]): void {
-    this.#installed = models;
+    this.#installed.setModels(models);
   }
 
-  queueFor(_engine: string, settings: Settings): DeviceQueue {
-    const { name, simulateBytes } = chooseDevice(settings, this.runtime.devices.infos());
-    // The processor is one device with all its cores: two requests at once would only take turns.
-    if (simulateBytes === null && name === 'CPU') return { id: name, slots: 1 };
-    return { id: simulateBytes === null ? name : 'Simulated0', slots: settings['compute.gpu_jobs'] };
+  queueFor(engine: string, settings: Settings): DeviceQueue {
+    const { passOver } = this.runtime.devices;
+    return this.#installed.queueFor(engine, settings, this.devices(), passOver);
+  }
+
+  devices(): DeviceInfo[] {
+    return this.runtime.devices.infos();
+  }
+
+  passOver(devices: readonly string[]): void {
+    this.runtime.devices.passOver = devices;
   }
 
   async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
@@ -102,6 +109,8 @@ export class EngineBackend implements SpeechBackend {
         Object.assign(request.applied, { speed, pitch, language, ...parameters });
         for await (const { samples, text } of voiced(lease, wanted, request)) yield { samples, text };
         return { applied: request.applied, memory: request.report(), warnings: request.warnings };
+      } catch (error) {
+        throw this.#explained(error, book);
       } finally {
         lease?.release();
         release();
@@ -116,10 +125,11 @@ export class EngineBackend implements SpeechBackend {
     { engines, settings, asked, text }: VerifyTask,
     onRun: (run: VerifyRun) => void,
   ): Promise<VerifyRun[]> {
-    const definitions = this.definitions.filter(({ id }) => engines.includes(id));
+    const definitions = this.#installed.definitions.filter(({ id }) => engines.includes(id));
     const models = new Map(
       definitions.flatMap((definition) =>
-        this.#modelsOf(definition)
+        this.#installed
+          .modelsOf(definition)
           .slice(0, 1)
           .map((model) => [definition.id, model]),
       ),
@@ -146,7 +156,7 @@ export class EngineBackend implements SpeechBackend {
       'compute.vram_limit_mb': null,
     };
     const trials: EngineTrial[] = [];
-    for (const definition of this.definitions) {
+    for (const definition of this.#installed.definitions) {
       const model = definition.builtIn()[0];
       if (!model) continue;
       const start = performance.now();
@@ -225,6 +235,8 @@ export class EngineBackend implements SpeechBackend {
     const { book, release } = await this.runtime.claimDevice();
     try {
       (await this.runtime.acquire(this.#source(model), book)).release();
+    } catch (error) {
+      throw this.#explained(error, book);
     } finally {
       release();
     }
@@ -249,15 +261,18 @@ export class EngineBackend implements SpeechBackend {
     await this.runtime.close();
   }
 
-  #modelsOf(definition: EngineDefinition): InstalledModel[] {
-    return [...definition.builtIn(), ...this.#installed.filter(({ engine }) => engine === definition.id)];
+  /** A device that stopped responding: what became of it, and what to do. */
+  #explained(error: unknown, book: DeviceBook): unknown {
+    if (!(error instanceof Error && 'code' in error && error.code === 'DeviceLost')) return error;
+    const explain = this.runtime.deviceLost(book) ? lostAndReopened : lostForGood;
+    return explain(book.id, error.stack ?? error.message);
   }
 
   /** @throws StudioError `unknown_model` */
   #source(id: string): ModelSource<Engine> {
     const known: string[] = [];
-    for (const definition of this.definitions) {
-      for (const model of this.#modelsOf(definition)) {
+    for (const definition of this.#installed.definitions) {
+      for (const model of this.#installed.modelsOf(definition)) {
         if (model.id === id) return definition.model(this.#services, model);
         known.push(model.id);
       }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { NativeErrorCode } from '../../native/addon.ts';
 import { type ErrorBody, type ErrorCode, StudioError } from '../contract/index.ts';
+import { lostForGood } from '../runtime/lost-device.ts';
 
 /** The addon's codes in the contract's words. The addon's own sentence carries the numbers and is kept. */
 const nativeCodes: Record<NativeErrorCode, ErrorCode> = {
@@ -54,13 +55,8 @@ export function toErrorBody(error: unknown): ErrorBody {
   const details = 'details' in error ? paramsSchema.safeParse(error.details) : null;
   const params = details?.success ? details.data : {};
   const retryable = known === 'out_of_device_memory';
-  const message = known === 'device_lost' ? lostMessage(params.device ?? 'The device') : error.message;
-  return new StudioError(known, message, { params, retryable, detail }).toBody();
-}
-
-/** A driver that was reset keeps its state in this process: only another one gets a sound device. */
-function lostMessage(device: string | number): string {
-  return `${device} stopped responding: its driver was reset, or it was removed. Start Mizuoto again; if it happens again, update the driver or use compute.device=CPU.`;
+  if (known === 'device_lost') return lostForGood(String(params.device ?? 'The device'), detail).toBody();
+  return new StudioError(known, error.message, { params, retryable, detail }).toBody();
 }
 
 const paramsSchema = z.record(z.string(), z.union([z.string(), z.number()]));

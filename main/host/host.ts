@@ -37,7 +37,7 @@ export class Host {
   readonly handlers: Handlers;
   readonly #library: Library;
   readonly #closing = new AbortController();
-  readonly #runtime = new Throttle<void>(() => this.#sendSnapshot(), runtimeIntervalMs);
+  readonly #runtime = new Throttle<void>(() => void this.#sendSnapshot(), runtimeIntervalMs);
   #version = 0;
   #backend: Promise<SpeechBackend> | null = null;
   /** Once made: what the backend promise holds. */
@@ -143,15 +143,22 @@ export class Host {
     if (this.#parts) this.#runtime.push();
   }
 
-  #sendSnapshot(): void {
-    if (this.#parts) this.emit('runtime.changed', this.#snapshot(this.#parts));
+  async #sendSnapshot(): Promise<void> {
+    if (!this.#parts) return;
+    try {
+      this.emit('runtime.changed', await this.#snapshot(this.#parts));
+    } catch (error) {
+      // The engine is on its way back, which is a change of its own.
+      if (!this.#closing.signal.aborted) this.log('info', `No snapshot: ${toErrorBody(error).message}`);
+    }
   }
 
-  #snapshot({ backend, jobs }: { backend: SpeechBackend; jobs: JobQueue }) {
+  async #snapshot({ backend, jobs }: { backend: SpeechBackend; jobs: JobQueue }) {
+    const view = await backend.view();
     return {
       version: this.#version,
       at: Date.now(),
-      ...backend.view(),
+      ...view,
       jobs: jobs.list().map((job) => job.record()),
     };
   }
@@ -164,7 +171,8 @@ export class Host {
 
   async #unload(model: string): Promise<void> {
     const backend = this.#parts?.backend;
-    if (backend?.view().models.some(({ id }) => id === model)) await backend.unload(model);
+    const { models } = backend ? await backend.view() : { models: [] };
+    if (models.some(({ id }) => id === model)) await backend?.unload(model);
   }
 
   #table(): Handlers {
@@ -224,7 +232,8 @@ export class Host {
       'runtime.trace': async () => (await this.#open()).backend.trace(),
       'runtime.export_trace': async ({ path }) => {
         const { backend } = await this.#open();
-        return { path, bytes: await writeFileAtomic(path, Buffer.from(JSON.stringify(backend.trace()))) };
+        const trace = Buffer.from(JSON.stringify(await backend.trace()));
+        return { path, bytes: await writeFileAtomic(path, trace) };
       },
       'models.load': async ({ model }) => {
         const parts = await this.#open();

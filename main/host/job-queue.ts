@@ -1,6 +1,13 @@
 import { type EventData, type EventName, type SpeakRequest, StudioError } from '../contract/index.ts';
 import { JobAudio } from './audio-store.ts';
-import type { DeviceQueue, SpeechBackend, SpeechOutcome, SpeechProgress, SpeechTask } from './backend.ts';
+import type {
+  DeviceQueue,
+  SpeechBackend,
+  SpeechOutcome,
+  SpeechProgress,
+  SpeechTask,
+  SpokenChunk,
+} from './backend.ts';
 import { toErrorBody } from './failures.ts';
 import { Job, type JobState } from './job.ts';
 import { Throttle } from './throttle.ts';
@@ -126,28 +133,33 @@ export class JobQueue {
         this.#advance(job, progress);
       },
     });
-    for (;;) {
-      const step = await stream.next();
-      if (step.done) return step.value;
-      if (signal.aborted) {
-        await stream.return(undefined as never);
-        throw new StudioError('cancelled', 'Cancelled.');
+    try {
+      for (;;) {
+        const step = await stream.next();
+        if (step.done) return step.value;
+        if (signal.aborted) throw new StudioError('cancelled', 'Cancelled.');
+        await this.#append(job, meter, step.value);
       }
-      const { samples, text } = step.value;
-      const bad = samples.findIndex((sample) => !Number.isFinite(sample));
-      if (bad >= 0) throw notAudio(job.task.engine, meter.samples + bad);
-      const start = meter.samples;
-      await job.audio?.append(samples);
-      meter.chunk(samples.length);
-      this.options.emit('job.audio', {
-        job_id: job.id,
-        index: meter.chunks - 1,
-        sample_rate: meter.sampleRate,
-        start,
-        samples: samples as Float32Array<ArrayBuffer>,
-        text,
-      });
+    } finally {
+      // Its model is free again, whatever ended it: a full disk, say.
+      await stream.return(undefined as never);
     }
+  }
+
+  async #append(job: Job, meter: SpeechMeter, { samples, text }: SpokenChunk): Promise<void> {
+    const bad = samples.findIndex((sample) => !Number.isFinite(sample));
+    if (bad >= 0) throw notAudio(job.task.engine, meter.samples + bad);
+    const start = meter.samples;
+    await job.audio?.append(samples);
+    meter.chunk(samples.length);
+    this.options.emit('job.audio', {
+      job_id: job.id,
+      index: meter.chunks - 1,
+      sample_rate: meter.sampleRate,
+      start,
+      samples: samples as Float32Array<ArrayBuffer>,
+      text,
+    });
   }
 
   /** Stages load and run in turn, many times a second: only the first sound of either is news at once. */

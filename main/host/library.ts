@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { type ModelEntry, type Said, type SavedVoice, StudioError } from '../contract/index.ts';
 import { ModelLibrary } from '../models/model-library.ts';
 import type { ModelEngine } from '../models/recognise.ts';
@@ -8,6 +7,7 @@ import type { SpeechBackend } from './backend.ts';
 import { type LibraryFinding, libraryFindings } from './doctor/library-findings.ts';
 import type { Handlers } from './handlers.ts';
 import type { Emit } from './job-queue.ts';
+import { promptFolder } from './prompt-folder.ts';
 import { checkedReference } from './references.ts';
 import { resolveVoiceLanguage } from './speech-language.ts';
 import type { References, SpeechWorld } from './speech-request.ts';
@@ -44,7 +44,7 @@ export class Library {
     const { configFolder, cacheFolder, engines, warn } = options;
     this.#models = new ModelLibrary({ folder: configFolder, engines, warn });
     this.#voices = new VoiceStore(configFolder, warn);
-    this.prompts = new PromptStore({ folder: join(cacheFolder, 'voice-prompts') });
+    this.prompts = new PromptStore({ folder: promptFolder(cacheFolder) });
   }
 
   /** Shows the backend the models that are there now, whoever added them. */

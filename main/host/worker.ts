@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createBackend } from './create-backend.ts';
 import { Host } from './host.ts';
-import type { StartDeviceProcess } from './isolated/device-task.ts';
+import type { StartProcess } from './isolated/own-process.ts';
 import { runDeviceTask } from './isolated/run-task.ts';
 import { processThroughPort } from './isolated/through-port.ts';
 import type { FromHost, HostOptions, ToHost } from './protocol.ts';
@@ -21,8 +21,8 @@ function transferable(value: unknown): ArrayBuffer[] {
 }
 
 /** Only the main thread can start processes in every shell. */
-const startProcess: StartDeviceProcess = () =>
-  processThroughPort((port) => send({ type: 'device-process', port }, [port]));
+const startProcess: StartProcess = (program) =>
+  processThroughPort((port) => send({ type: 'process', program, port }, [port]));
 const options = workerData as HostOptions;
 
 const host = new Host(
@@ -34,7 +34,9 @@ const host = new Host(
       name === 'job.audio' ? transferable((data as { samples?: unknown }).samples) : [],
     );
   },
-  options.testEngines ? undefined : async () => void (await runDeviceTask(startProcess, { kind: 'list' })),
+  options.testEngines
+    ? undefined
+    : async () => void (await runDeviceTask(() => startProcess('device-process'), { kind: 'list' })),
 );
 
 let closing: Promise<void> | null = null;

@@ -8,6 +8,7 @@ import { pin } from '../memory/pinned.ts';
 import { isUnified, MiB } from '../memory/policy.ts';
 import type { Module } from '../nn/module.ts';
 import { checkContradictions } from './contradictions.ts';
+import { lostForGood } from './lost-device.ts';
 
 /** Which device a set of settings means. */
 export interface DeviceChoice {
@@ -20,6 +21,18 @@ export interface DeviceChoice {
   why: Said;
 }
 
+export interface DeviceServiceOptions {
+  addon: Addon;
+  manager: ModelManager;
+  settings: () => Settings;
+  /** Unloads every model that has something on this device; nothing uses it any more. */
+  leave: (book: DeviceBook) => Promise<void>;
+  /** A device that was lost is open again. */
+  reopened: (device: string) => void;
+  /** Devices that `compute.device` auto passes over. */
+  passOver: readonly string[];
+}
+
 /** Opens devices when they are first needed and gives each to the memory manager; closes them at the end. */
 export class DeviceService {
   readonly #addon: Addon;
@@ -29,11 +42,29 @@ export class DeviceService {
   readonly #opened = new Map<string, DeviceBook>();
   /** By the keys of `#open`: how many requests wait for a device or work on it. */
   readonly #claims = new Map<string, number>();
+  readonly #unclaimed = new Map<string, Set<() => void>>();
+  /** Devices that stopped responding. */
+  readonly #lost = new Set<DeviceBook>();
+  readonly #reopening = new Map<string, Promise<void>>();
+  readonly #leave: DeviceServiceOptions['leave'];
+  readonly #reopened: DeviceServiceOptions['reopened'];
+  #passOver: ReadonlySet<string>;
 
-  constructor(addon: Addon, manager: ModelManager, settings: () => Settings) {
+  constructor({ addon, manager, settings, leave, reopened, passOver }: DeviceServiceOptions) {
     this.#addon = addon;
     this.#manager = manager;
     this.#settings = settings;
+    this.#leave = leave;
+    this.#reopened = reopened;
+    this.#passOver = new Set(passOver);
+  }
+
+  get passOver(): ReadonlySet<string> {
+    return this.#passOver;
+  }
+
+  set passOver(devices: Iterable<string>) {
+    this.#passOver = new Set(devices);
   }
 
   /** Every device of this machine, opened or not. */
@@ -61,16 +92,21 @@ export class DeviceService {
    */
   async claim(settings: Settings): Promise<{ book: DeviceBook; release: () => void }> {
     checkContradictions(settings, this.#addon.hostMemory().totalBytes);
-    const choice = chooseDevice(settings, this.infos());
+    const choice = chooseDevice(settings, this.infos(), this.#passOver);
     const key = keyOf(choice);
+    await this.#healed(key);
     this.#claims.set(key, (this.#claims.get(key) ?? 0) + 1);
     let released = false;
     const release = (): void => {
       if (released) return;
       released = true;
       const left = (this.#claims.get(key) ?? 1) - 1;
-      if (left === 0) this.#claims.delete(key);
-      else this.#claims.set(key, left);
+      if (left > 0) {
+        this.#claims.set(key, left);
+        return;
+      }
+      this.#claims.delete(key);
+      for (const wake of this.#unclaimed.get(key) ?? []) wake();
     };
     try {
       const book = await this.#book(choice);
@@ -99,6 +135,43 @@ export class DeviceService {
     return processor;
   }
 
+  /**
+   * This device stopped responding. Where it can be opened anew in this process, whoever claims it next waits until
+   * those who still use it are gone, and gets it afresh. False where it stays lost: its driver keeps its state in the
+   * process.
+   */
+  markLost(book: DeviceBook): boolean {
+    if (this.opened.includes(book)) this.#lost.add(book);
+    return reopens(book);
+  }
+
+  /** @throws StudioError `device_lost` where only another process can have it again. */
+  async #healed(key: string): Promise<void> {
+    const book = this.#opened.get(key);
+    if (book === undefined || !this.#lost.has(book)) return this.#reopening.get(key);
+    if (!reopens(book)) throw lostForGood(book.id);
+    const reopening = this.#reopening.get(key) ?? this.#reopen(key, book);
+    this.#reopening.set(key, reopening);
+    try {
+      await reopening;
+    } finally {
+      this.#reopening.delete(key);
+    }
+  }
+
+  /** Closes it once nobody claims it; opening it again is like the first time. */
+  async #reopen(key: string, book: DeviceBook): Promise<void> {
+    while (this.#claims.has(key)) {
+      const waiting = this.#unclaimed.get(key) ?? new Set();
+      this.#unclaimed.set(key, waiting);
+      await new Promise<void>((resolve) => waiting.add(resolve));
+      this.#unclaimed.delete(key);
+    }
+    await this.#leave(book);
+    await this.close(book);
+    this.#reopened(book.id);
+  }
+
   /** Closes a device on which nothing is loaded any more (a simulated one whose size was changed, say). */
   async close(book: DeviceBook): Promise<void> {
     if (this.#manager.handles.some(({ device }) => device === book.device)) {
@@ -109,6 +182,7 @@ export class DeviceService {
       this.#opened.delete(key);
       this.#open.delete(key);
     }
+    this.#lost.delete(book);
     this.#manager.removeDevice(book.device);
     await book.dispose();
   }
@@ -173,8 +247,19 @@ export function sharesMemory({ kind, backend }: Pick<DeviceInfo, 'kind' | 'backe
   return isUnified(kind, backend) || (backend === 'Vulkan' && importsHostMemory());
 }
 
-/** What `compute.device` and `compute.simulate_vram_mb` mean on a machine with these devices. */
-export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[]): DeviceChoice {
+/** What computes on the processor has no driver whose state outlives it. */
+function reopens({ device }: DeviceBook): boolean {
+  return device.simulated || device.isHost;
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** What `compute.device` and `compute.simulate_vram_mb` mean on a machine with these devices; `auto` passes over some. */
+export function chooseDevice(
+  settings: Settings,
+  devices: readonly DeviceInfo[],
+  passOver: ReadonlySet<string> = nothing,
+): DeviceChoice {
   const threads = settings['compute.threads'];
   const simulate = settings['compute.simulate_vram_mb'];
   const wanted = settings['compute.device'];
@@ -189,7 +274,7 @@ export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[])
     return { name: found.name, threads, simulateBytes: null, unified: false, why: say('device_chosen') };
   }
   const discrete = devices
-    .filter(({ kind }) => kind === 'gpu')
+    .filter(({ kind, name }) => kind === 'gpu' && !passOver.has(name))
     .sort((a, b) => b.totalBytes - a.totalBytes || (a.name < b.name ? -1 : 1));
   const best = discrete[0];
   if (best !== undefined && !isSoftware(best)) {
@@ -199,9 +284,14 @@ export function chooseDevice(settings: Settings, devices: readonly DeviceInfo[])
 }
 
 /** Why a device is used or not, for the list of devices. */
-export function whyDevice(info: DeviceInfo, choice: DeviceChoice): { used: boolean; why: Said } {
+export function whyDevice(
+  info: DeviceInfo,
+  choice: DeviceChoice,
+  passOver: ReadonlySet<string> = nothing,
+): { used: boolean; why: Said } {
   if (choice.simulateBytes === null && choice.name === info.name) return { used: true, why: choice.why };
   if (choice.simulateBytes !== null) return { used: false, why: say('device_simulated_instead') };
+  if (passOver.has(info.name)) return { used: false, why: say('device_lost_often') };
   if (isSoftware(info)) return { used: false, why: say('device_software') };
   if (info.kind === 'igpu') return { used: false, why: say('device_integrated') };
   if (info.kind === 'cpu' && choice.why.code === 'device_most_memory')

@@ -120,15 +120,22 @@ export class LoadedModels {
 
   /** New settings are in force; what the window said of pins holds unless they say something new about them. */
   settingsChanged(before: Settings): void {
-    const pins = (settings: Settings): string =>
-      JSON.stringify(Object.entries(settings).filter(([key]) => key.endsWith('.pinned_models')));
-    if (pins(before) !== pins(this.#options.settings())) this.#pins.clear();
+    if (pinsIn(before) !== pinsIn(this.#options.settings())) this.#pins.clear();
     this.#watchIdle();
   }
 
   /** Idle models on other devices are unloaded: the settings no longer mean those. */
   async leaveOthers(book: DeviceBook): Promise<void> {
     for (const entry of this.#idle()) if (entry.book !== book) await this.#removeIdle(entry);
+  }
+
+  /** All that has something on this device is unloaded: it is closed next, and nobody uses it any more. */
+  async leaveDevice(book: DeviceBook): Promise<void> {
+    for (const entry of [...this.#entries.values()]) {
+      await entry.loaded.catch(() => {});
+      const there = entry.book === book || entry.handles.some(({ device }) => device === book.device);
+      if (there && this.#entries.get(entry.id) === entry) await this.#remove(entry);
+    }
   }
 
   /** Loads the model where it is not, waits where it is loading or has to come from another device or other files. */
@@ -406,6 +413,11 @@ export class LoadedModels {
   #now(): number {
     return (this.#options.now ?? Date.now)();
   }
+}
+
+/** What settings say of pins: where it changes, it holds before what the window said. */
+export function pinsIn(settings: Settings): string {
+  return JSON.stringify(Object.entries(settings).filter(([key]) => key.endsWith('.pinned_models')));
 }
 
 function isIdle(entry: Entry): boolean {

@@ -1,6 +1,6 @@
 import type { Addon, CancelToken } from '../../native/addon.ts';
-import type { ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
-import type { Said } from '../contract/said.ts';
+import type { Incident, ModelSnapshot, RuntimeSnapshot } from '../contract/runtime.ts';
+import { type Said, say } from '../contract/said.ts';
 import type { Settings } from '../contract/settings.ts';
 import type { Timeline } from '../contract/timeline.ts';
 import { Calibration } from '../memory/calibration.ts';
@@ -13,6 +13,7 @@ import type { PlanRecord } from '../memory/plan-log.ts';
 import { reason } from '../memory/planner/reasons.ts';
 import { policyFromSettings, type VramPolicy } from '../memory/policy.ts';
 import { Trace, type TraceEvent, type TraceKind } from '../memory/trace.ts';
+import { checkContradictions } from './contradictions.ts';
 import { DeviceService } from './device-service.ts';
 import { type Lease, LoadedModels, type ModelSource, unknownModel } from './loaded-models.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -35,6 +36,9 @@ const logged: ReadonlySet<TraceKind> = new Set([
   'calibration',
   'out_of_memory',
 ]);
+
+/** Older ones are forgotten. */
+const keptIncidents = 10;
 
 /** After these a device holds more or less than before. */
 const sampled: ReadonlySet<TraceKind> = new Set([
@@ -63,6 +67,8 @@ export interface RuntimeOptions {
   info?: (message: string) => void;
   /** Compare every handle with its device after each step. Default: where MIZUOTO_CHECK_MEMORY is 1. */
   checkAlways?: boolean;
+  /** Devices that `compute.device` auto passes over: they were lost again and again. */
+  passOver?: readonly string[];
 }
 
 export interface StartRequest {
@@ -88,6 +94,7 @@ export class RuntimeService {
   readonly #held = new HeldHistory();
   readonly #lease: DesktopLease;
   readonly #leaseTimer: NodeJS.Timeout;
+  readonly #incidents: Incident[] = [];
   #ticks = 0;
   #settings: Settings;
 
@@ -103,7 +110,14 @@ export class RuntimeService {
       hostMemory: () => options.addon.hostMemory(),
       checkAlways: options.checkAlways ?? process.env.MIZUOTO_CHECK_MEMORY === '1',
     });
-    this.devices = new DeviceService(options.addon, this.manager, () => this.#settings);
+    this.devices = new DeviceService({
+      addon: options.addon,
+      manager: this.manager,
+      settings: () => this.#settings,
+      leave: (book) => this.models.leaveDevice(book),
+      reopened: (device) => this.#tell(say('device_reopened', { device }), options.warn),
+      passOver: options.passOver ?? [],
+    });
     this.models = new LoadedModels({
       manager: this.manager,
       hostMemory: () => options.addon.hostMemory(),
@@ -134,8 +148,12 @@ export class RuntimeService {
     return this.#settings;
   }
 
-  /** New settings hold from the next stage on; a device that they no longer mean is left when its models are idle. */
+  /**
+   * New settings hold from the next stage on; a device that they no longer mean is left when its models are idle.
+   * @throws StudioError `contradictory_settings`: then those before stay in force. `device_not_found`: nothing moves.
+   */
   async configure(settings: Settings): Promise<void> {
+    checkContradictions(settings, this.addon.hostMemory().totalBytes);
     const before = this.#settings;
     this.#settings = settings;
     this.models.settingsChanged(before);
@@ -227,6 +245,7 @@ export class RuntimeService {
       models: this.models,
       settings: this.#settings,
       policy: this.policy(),
+      incidents: this.#incidents,
     });
   }
 
@@ -271,6 +290,18 @@ export class RuntimeService {
     await this.models.close();
     await this.manager.calibration.flush();
     await this.devices.closeAll();
+  }
+
+  /** This device stopped responding; true where the next request gets it afresh. */
+  deviceLost(book: DeviceBook): boolean {
+    return this.devices.markLost(book);
+  }
+
+  #tell(said: Said, warn: RuntimeOptions['warn']): void {
+    this.#incidents.unshift({ at: Date.now(), said });
+    this.#incidents.splice(keptIncidents);
+    warn?.(said.message, said);
+    this.#changed();
   }
 
   #watchDevices(): void {

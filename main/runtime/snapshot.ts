@@ -2,6 +2,7 @@ import type { Addon, DeviceInfo } from '../../native/addon.ts';
 import type {
   ComponentSnapshot,
   DeviceSnapshot,
+  Incident,
   ModelSnapshot,
   RuntimeSnapshot,
 } from '../contract/runtime.ts';
@@ -28,6 +29,7 @@ export interface SnapshotSources {
   models: LoadedModels;
   settings: Settings;
   policy: VramPolicy;
+  incidents: readonly Incident[];
 }
 
 /** The state of devices, host memory and models, as the window, the HTTP API and the command line show it. */
@@ -49,16 +51,18 @@ export function snapshotOf(sources: SnapshotSources): Omit<RuntimeSnapshot, 'ver
     models: models.list().map((model) => modelSnapshot(model, sources)),
     policy: { ...values, resident_models: models.list().length },
     policy_notes: notes,
+    incidents: [...sources.incidents],
   };
 }
 
 function deviceSnapshots({ devices, settings, policy }: SnapshotSources): DeviceSnapshot[] {
   const infos = devices.infos();
-  const choice = safeChoice(settings, infos);
+  const { passOver } = devices;
+  const choice = safeChoice(settings, infos, passOver);
   const opened = devices.opened;
   const real = infos.map((info) => {
     const book = opened.find(({ device }) => !device.simulated && device.name === info.name);
-    return deviceSnapshot(info, book, whyDevice(info, choice), policy);
+    return deviceSnapshot(info, book, whyDevice(info, choice, passOver), policy);
   });
   const simulated = opened
     .filter(({ device }) => device.simulated)
@@ -98,9 +102,13 @@ function simulatedSnapshot(
 }
 
 /** A device that is gone must not hide all the others. */
-function safeChoice(settings: Settings, infos: readonly DeviceInfo[]): DeviceChoice {
+function safeChoice(
+  settings: Settings,
+  infos: readonly DeviceInfo[],
+  passOver: ReadonlySet<string>,
+): DeviceChoice {
   try {
-    return chooseDevice(settings, infos);
+    return chooseDevice(settings, infos, passOver);
   } catch {
     return {
       name: '',

@@ -9,7 +9,7 @@ let bundle: TestBundle;
 let folder: string;
 
 beforeAll(async () => {
-  bundle = await bundleForTest(['studio-server', 'host-worker']);
+  bundle = await bundleForTest(['studio-server', 'host-worker', 'engine-process']);
   folder = mkdtempSync(join(tmpdir(), 'mizuoto-start-'));
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>studio</title>');
 });

@@ -23,7 +23,7 @@ async function main(): Promise<void> {
       `The page is missing in ${folder}. Run "npm run setup" and try again.`,
     );
   }
-  const client = new HostClient();
+  const client = new HostClient({ engineProcess: true });
   client.on('log.line', ({ level, message }) => {
     if (level !== 'info') process.stderr.write(`mizuoto: ${level}: ${message}\n`);
   });

@@ -6,7 +6,7 @@ import { nativeError } from '../../../native/load.ts';
 import { zhFindings } from '../../cli/findings.zh-CN.ts';
 import { doctorReportSchema, findingIds, StudioError } from '../../contract/index.ts';
 import { SettingsStore } from '../../settings/store.ts';
-import type { SpeechBackend } from '../backend.ts';
+import type { RuntimeView, SpeechBackend } from '../backend.ts';
 import { ToneBackend } from '../testing/tone-engine.ts';
 import { diagnose } from './doctor.ts';
 import { findingSentences } from './sentences.ts';
@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 class IllBackend extends ToneBackend {
-  override view(): ReturnType<SpeechBackend['view']> {
+  override view(): RuntimeView {
     const view = super.view();
     const gigabyte = 1024 ** 3;
     const card = { ...view.devices[0]!, id: 'Vulkan0', kind: 'gpu' as const, used: true };

@@ -14,7 +14,7 @@ import type {
 } from '../../contract/index.ts';
 import { chosen } from '../../settings/resolve.ts';
 import type { SettingsStore } from '../../settings/store.ts';
-import type { SpeechBackend } from '../backend.ts';
+import type { RuntimeView, SpeechBackend } from '../backend.ts';
 import { toErrorBody } from '../failures.ts';
 import type { DeviceStep } from '../isolated/device-task.ts';
 import { stepWords } from '../isolated/step-words.ts';
@@ -61,7 +61,7 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     const backend = await sources.open();
     versions.ggml = backend.ggmlVersion;
     findings.unshift(finding('core_ok', 'ok', { ggml: backend.ggmlVersion }));
-    const view = backend.view();
+    const view = await backend.view();
     policy = view.policy;
     notes = view.policy_notes;
     findings.push(ramFinding(view.host), ...deviceFindings(view.devices, settings));
@@ -146,7 +146,7 @@ async function folderFinding(path: string): Promise<Finding> {
   }
 }
 
-function ramFinding(host: ReturnType<SpeechBackend['view']>['host']): Finding {
+function ramFinding(host: RuntimeView['host']): Finding {
   const params = {
     free_mb: mib(host.available_bytes),
     total_mb: mib(host.total_bytes),

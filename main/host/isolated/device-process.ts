@@ -4,18 +4,10 @@ import { selfTest } from '../../runtime/verify/self-test.ts';
 import { toErrorBody } from '../failures.ts';
 import { verifyOnDevice } from '../verify-engines.ts';
 import type { DeviceTask, FromDeviceProcess } from './device-task.ts';
+import { parentOf } from './own-process.ts';
 
-/** In a utility process of Electron; plain Node has `process.send` instead. */
-interface ParentPort {
-  on(name: 'message', listener: (event: { data: unknown }) => void): void;
-  postMessage(message: unknown): void;
-}
-const { parentPort } = process as { parentPort?: ParentPort };
-
-function send(message: FromDeviceProcess): void {
-  if (parentPort) parentPort.postMessage(message);
-  else process.send?.(message);
-}
+const parent = parentOf(() => process.exit(0));
+const send = (message: FromDeviceProcess): void => parent.send(message);
 
 async function perform(task: DeviceTask): Promise<void> {
   try {
@@ -45,9 +37,4 @@ function notThere(device: string): Error {
   return Object.assign(new Error(`The device ${device} is gone.`), { code: 'DeviceNotFound' });
 }
 
-if (parentPort) parentPort.on('message', ({ data }) => void perform(data as DeviceTask));
-else {
-  process.on('message', (task) => void perform(task as DeviceTask));
-  // Whoever asked is gone.
-  process.on('disconnect', () => process.exit(0));
-}
+parent.onMessage((task) => void perform(task as DeviceTask));

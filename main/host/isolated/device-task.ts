@@ -2,6 +2,7 @@ import type { SelfTest } from '../../contract/doctor.ts';
 import type { ErrorBody } from '../../contract/errors.ts';
 import type { Settings, VerifyRun } from '../../contract/index.ts';
 import type { InstalledModel } from '../../models/types.ts';
+import type { OwnProcess } from './own-process.ts';
 
 /** What a process of its own does with a graphics driver, so that a crash of the driver ends that process alone. */
 export type DeviceTask =
@@ -33,27 +34,11 @@ export const deviceSteps = [
 ] as const;
 export type DeviceStep = (typeof deviceSteps)[number];
 
-export type ToDeviceProcess = DeviceTask;
-
 export type FromDeviceProcess =
   | { type: 'step'; step: DeviceStep }
   | { type: 'run'; run: VerifyRun }
   | { type: 'done'; test: SelfTest | null }
   | { type: 'failed'; error: ErrorBody };
 
-/** How a process ended: a signal where one ended it. */
-export interface ProcessEnd {
-  code: number | null;
-  signal: string | null;
-}
-
-/** A process that was started, whoever can start one here: Node, Electron, or another thread that was asked. */
-export interface DeviceProcess {
-  send(task: ToDeviceProcess): void;
-  onMessage(listener: (message: FromDeviceProcess) => void): void;
-  /** Called once; also where it could not be started. */
-  onEnd(listener: (end: ProcessEnd) => void): void;
-  kill(): void;
-}
-
-export type StartDeviceProcess = () => DeviceProcess;
+/** Takes a `DeviceTask`, and sends `FromDeviceProcess`. */
+export type StartDeviceProcess = () => OwnProcess;

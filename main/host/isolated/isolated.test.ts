@@ -201,7 +201,7 @@ describe('a graphics driver that crashes', () => {
         configFolder: join(folder, 'whole'),
         cacheFolder: join(folder, 'whole', 'cache'),
         testEngines: false,
-        startDeviceProcess: fake(body),
+        startProcess: () => fake(body)(),
       });
       try {
         const report = await host.call('doctor.run', {});

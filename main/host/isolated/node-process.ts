@@ -2,26 +2,26 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { StudioError } from '../../contract/index.ts';
-import type { DeviceProcess, FromDeviceProcess, ProcessEnd } from './device-task.ts';
+import type { OwnProcess, ProcessEnd, Program } from './own-process.ts';
 
 /**
- * The bundle that does device tasks: beside this one, or in `../main/`.
+ * The bundle of a program: beside this one, or in `../main/`.
  * @throws StudioError `host_unreachable` where it is missing.
  */
-export function deviceProcessPath(): string {
-  const places = ['./device-process.mjs', '../main/device-process.mjs'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
+export function programPath(program: Program): string {
+  const places = ['.', '../main'].map((folder) =>
+    fileURLToPath(new URL(`${folder}/${program}.mjs`, import.meta.url)),
   );
   const found = places.find((path) => existsSync(path));
   if (found !== undefined) return found;
   throw new StudioError(
     'host_unreachable',
-    'device-process.mjs is missing. Run "npm run setup" to build it again.',
+    `${program}.mjs is missing. Run "npm run setup" to build it again.`,
   );
 }
 
 /** A process of plain Node. Inside a packaged shell Node cannot be started: the shell gives its own way. */
-export function startNodeProcess(path: string = deviceProcessPath()): DeviceProcess {
+export function startNodeProcess(path: string): OwnProcess {
   const child = fork(path, [], {
     serialization: 'advanced',
     // What a crashing driver prints helps nobody, and the standard output belongs to the command.
@@ -39,9 +39,9 @@ export function startNodeProcess(path: string = deviceProcessPath()): DeviceProc
   child.on('error', () => finish({ code: null, signal: null }));
   return {
     // A process that is gone already is reported by its end.
-    send: (task) => child.send(task, () => {}),
+    send: (message) => child.send(message as object, () => {}),
     onMessage: (listener) => {
-      child.on('message', (message) => listener(message as FromDeviceProcess));
+      child.on('message', listener);
     },
     onEnd: (listener) => {
       if (end === null) listeners.push(listener);

@@ -1,6 +1,7 @@
 import type { SelfTest } from '../../contract/doctor.ts';
 import { StudioError, type VerifyRun } from '../../contract/index.ts';
-import type { DeviceProcess, DeviceStep, DeviceTask, ProcessEnd, StartDeviceProcess } from './device-task.ts';
+import type { DeviceStep, DeviceTask, FromDeviceProcess, StartDeviceProcess } from './device-task.ts';
+import { endText, type OwnProcess, type ProcessEnd } from './own-process.ts';
 import { stepWords } from './step-words.ts';
 
 /** Silence after which a driver counts as hanging: first use may compile kernels; speaking may be long. */
@@ -31,7 +32,7 @@ export function runDeviceTask(
   const { signal, onRun, silenceMs: limit = silenceMs[task.kind] } = options;
   return new Promise((resolve, reject) => {
     let step: DeviceStep = 'starting';
-    let child: DeviceProcess;
+    let child: OwnProcess;
     let settled = false;
     let silence: NodeJS.Timeout | undefined;
     const settle = (finish: () => void): void => {
@@ -56,8 +57,9 @@ export function runDeviceTask(
     }
     listen();
     child.onEnd((end) => settle(() => reject(crashed(task, step, end))));
-    child.onMessage((message) => {
+    child.onMessage((raw) => {
       if (settled) return;
+      const message = raw as FromDeviceProcess;
       listen();
       if (message.type === 'step') step = message.step;
       else if (message.type === 'run') onRun?.(message.run);
@@ -94,11 +96,4 @@ function hung(task: DeviceTask, step: DeviceStep, limit: number): StudioError {
     `${driverOf(device)} did not answer for ${seconds} s while ${stepWords[step]}. ${advice(device)}`,
     { params: { device: device ?? '', seconds, step } },
   );
-}
-
-/** `SIGSEGV`, `exit code 134`, or Windows's own name of what it calls an exit code. */
-function endText({ code, signal }: ProcessEnd): string {
-  if (signal !== null) return signal;
-  if (code === null) return 'without a code';
-  return code > 0xffff || code < 0 ? `0x${(code >>> 0).toString(16).toUpperCase()}` : `exit code ${code}`;
 }

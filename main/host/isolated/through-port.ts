@@ -1,20 +1,14 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type {
-  DeviceProcess,
-  FromDeviceProcess,
-  ProcessEnd,
-  StartDeviceProcess,
-  ToDeviceProcess,
-} from './device-task.ts';
+import type { OwnProcess, ProcessEnd } from './own-process.ts';
 
-type Up = { message: FromDeviceProcess } | { end: ProcessEnd };
+type Up = { message: unknown } | { end: ProcessEnd };
 
 /** A process that another thread starts: only the main thread of Electron can. `hand` gives it its end of a channel. */
-export function processThroughPort(hand: (port: MessagePort) => void): DeviceProcess {
+export function processThroughPort(hand: (port: MessagePort) => void): OwnProcess {
   const { port1: own, port2: theirs } = new MessageChannel();
   hand(theirs);
   return {
-    send: (task) => own.postMessage(task),
+    send: (message) => own.postMessage(message),
     onMessage: (listener) => {
       own.on('message', (up: Up) => {
         if ('message' in up) listener(up.message);
@@ -30,8 +24,8 @@ export function processThroughPort(hand: (port: MessagePort) => void): DevicePro
 }
 
 /** The other end: starts the process and carries messages until either side is gone. */
-export function serveProcess(start: StartDeviceProcess, port: MessagePort): void {
-  let child: DeviceProcess;
+export function serveProcess(start: () => OwnProcess, port: MessagePort): void {
+  let child: OwnProcess;
   try {
     child = start();
   } catch {
@@ -45,7 +39,7 @@ export function serveProcess(start: StartDeviceProcess, port: MessagePort): void
   child.onEnd((end) => {
     if (!over) port.postMessage({ end } satisfies Up);
   });
-  port.on('message', (task: ToDeviceProcess) => child.send(task));
+  port.on('message', (message: unknown) => child.send(message));
   port.on('close', () => {
     over = true;
     child.kill();

@@ -10,6 +10,7 @@ const entries = {
   cli: 'main/cli/cli.ts',
   'host-worker': 'main/host/worker.ts',
   'device-process': 'main/host/isolated/device-process.ts',
+  'engine-process': 'main/host/engine-process/entry.ts',
   'studio-server': 'main/server/main.ts',
 };
 

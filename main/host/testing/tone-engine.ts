@@ -275,6 +275,7 @@ export class ToneBackend implements SpeechBackend {
         : [],
       policy: { 'compute.vram_mode': this.settings?.['compute.vram_mode'] ?? 'auto' },
       policy_notes: [],
+      incidents: [],
     };
   }
 

@@ -292,6 +292,7 @@ export function fakeSnapshot(patch: Partial<RuntimeSnapshot> = {}): RuntimeSnaps
     jobs: [],
     policy: { 'compute.vram_mode': 'auto' },
     policy_notes: [],
+    incidents: [],
     ...patch,
   };
 }

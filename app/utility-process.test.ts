@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runDeviceTask } from '../main/host/isolated/run-task.ts';
 import { bundleForTest, type TestBundle } from '../main/host/testing/bundle.ts';
-import { startUtilityProcess } from './device-process.ts';
+import { startUtilityProcess } from './utility-process.ts';
 
 vi.mock('electron', () => import('../e2e/stand-in/utility-process.ts'));
 

@@ -1,0 +1,442 @@
+import type { DeviceInfo } from '../../../native/addon.ts';
+import {
+  type CallRequest,
+  type CallResponse,
+  type EngineInfo,
+  type Incident,
+  type Said,
+  type SelfTest,
+  type Settings,
+  StudioError,
+  say,
+  type VerifyRun,
+} from '../../contract/index.ts';
+import type { InstalledModel } from '../../models/types.ts';
+import { pinsIn } from '../../runtime/loaded-models.ts';
+import { lostAndReplaced, lostTooOften } from '../../runtime/lost-device.ts';
+import type {
+  DeviceQueue,
+  EngineTrial,
+  RuntimeView,
+  SpeechBackend,
+  SpeechContext,
+  SpeechOutcome,
+  SpeechTask,
+  SpokenChunk,
+  VerifyTask,
+} from '../backend.ts';
+import { endText, type ProcessEnd, type StartProcess } from '../isolated/own-process.ts';
+import { ContinuedTimeline } from './continued-timeline.ts';
+import { Losses, lossLimit, lossMinutes } from './losses.ts';
+import type { EngineCall, EngineOptions, EngineSide } from './protocol.ts';
+import { type Answer, EngineGone, RemoteEngine } from './remote-engine.ts';
+
+/** What can be said of engines in this process. */
+export interface KnownEngines {
+  engines(): EngineInfo[];
+  setModels(models: readonly InstalledModel[]): void;
+  queueFor(
+    engine: string,
+    settings: Settings,
+    devices: readonly DeviceInfo[],
+    passOver: ReadonlySet<string>,
+  ): DeviceQueue;
+}
+
+export interface SupervisedOptions extends Pick<EngineOptions, 'cacheFolder' | 'testEngines'> {
+  startProcess: StartProcess;
+  settings: Settings;
+  known: KnownEngines;
+  log: (level: 'info' | 'warning' | 'error', message: string, said?: Said) => void;
+  now?: () => number;
+}
+
+/** A process that gives back its devices is not waited for longer. */
+const closeMs = 4000;
+const keptIncidents = 10;
+/** What a crash is counted for that no device explains. */
+const noDevice = '';
+
+const deviceSettings = ['compute.device', 'compute.simulate_vram_mb'] as const;
+const lossCounts = { times: lossLimit, minutes: lossMinutes };
+
+/**
+ * Engines and devices in a process of their own. When a device is lost or a driver crashes, the process is replaced: a
+ * driver that was reset keeps its state for as long as its process lives. A request that has given out no sound is
+ * repeated once; what waits goes on; pins and models that were asked for come back. A device that is lost again and
+ * again is passed over.
+ */
+export class SupervisedBackend implements SpeechBackend {
+  readonly #options: SupervisedOptions;
+  readonly #losses: Losses;
+  #settings: Settings;
+  #models: readonly InstalledModel[] = [];
+  #engine: Promise<RemoteEngine> | null = null;
+  /** Of the last process that opened. */
+  #about: Pick<RemoteEngine, 'ggmlVersion' | 'devices'> = { ggmlVersion: '', devices: [] };
+  /** Processes that finish what they were asked before they end. */
+  readonly #retiring = new Map<RemoteEngine, Promise<void>>();
+  readonly #running = new Set<{ engine: RemoteEngine; device: string }>();
+  /** Said in the window. */
+  readonly #pins = new Map<string, boolean>();
+  readonly #wished = new Set<string>();
+  /** Seen last. */
+  #loaded: readonly string[] = [];
+  #passOver: ReadonlySet<string> = new Set();
+  readonly #incidents: Incident[] = [];
+  readonly #timeline = new ContinuedTimeline();
+  #lastWords: Promise<void> = Promise.resolve();
+  #listener: () => void = () => {};
+  #closing = false;
+
+  private constructor(options: SupervisedOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    this.#losses = new Losses(options.now);
+  }
+
+  /** @throws EngineGone where there can be no such process here; StudioError where its engines do not open. */
+  static async open(options: SupervisedOptions): Promise<SupervisedBackend> {
+    const backend = new SupervisedBackend(options);
+    try {
+      await backend.#current();
+    } catch (error) {
+      await backend.close();
+      throw error instanceof EngineGone && error.begun ? crashed(error) : error;
+    }
+    return backend;
+  }
+
+  get ggmlVersion(): string {
+    return this.#about.ggmlVersion;
+  }
+
+  engines(): EngineInfo[] {
+    return this.#options.known.engines();
+  }
+
+  setModels(models: readonly InstalledModel[]): void {
+    const same = JSON.stringify(models) === JSON.stringify(this.#models);
+    this.#options.known.setModels(models);
+    this.#models = models;
+    if (!same) this.#tell('setModels', [models]);
+  }
+
+  queueFor(engine: string, settings: Settings): DeviceQueue {
+    return this.#options.known.queueFor(engine, settings, this.#about.devices, this.#passOver);
+  }
+
+  async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
+    const said: Said[] = [];
+    for (let attempt = 1; ; attempt++) {
+      const engine = await this.#current();
+      const device = this.#deviceFor(task.settings, said);
+      const running = { engine, device };
+      this.#running.add(running);
+      let heard = false;
+      try {
+        const stream = engine.speak(task, context);
+        try {
+          for (;;) {
+            const step = await stream.next();
+            if (step.done) return { ...step.value, warnings: [...step.value.warnings, ...said] };
+            heard = true;
+            yield step.value;
+          }
+        } finally {
+          await stream.return(undefined as never);
+        }
+      } catch (error) {
+        const explained = this.#explained(error, engine, device, task.settings);
+        if (explained === error || heard || attempt > 1 || context.signal.aborted) throw explained;
+        said.push(say('request_repeated', { device }));
+      } finally {
+        this.#running.delete(running);
+      }
+    }
+  }
+
+  async verify(task: VerifyTask, onRun: (run: VerifyRun) => void): Promise<VerifyRun[]> {
+    return this.#once('verify', [task, onRun], onRun as (event: never) => void);
+  }
+
+  tryEngines(): Promise<EngineTrial[]> {
+    return this.#once('tryEngines', []);
+  }
+
+  selfTest(): Promise<SelfTest[]> {
+    return this.#once('selfTest', []);
+  }
+
+  async view(): Promise<RuntimeView> {
+    const view = await this.#ask('view', []);
+    this.#loaded = view.models.map(({ id }) => id);
+    const incidents = [...this.#incidents, ...view.incidents].sort((a, b) => b.at - a.at);
+    return { ...view, incidents: incidents.slice(0, keptIncidents) };
+  }
+
+  whatIf(request: CallRequest<'runtime.what_if'>): Promise<CallResponse<'runtime.what_if'>> {
+    return this.#ask('whatIf', [request]);
+  }
+
+  whatIfCurve(request: CallRequest<'runtime.what_if_curve'>): Promise<CallResponse<'runtime.what_if_curve'>> {
+    return this.#ask('whatIfCurve', [request]);
+  }
+
+  async timeline(request: CallRequest<'runtime.timeline'>): Promise<CallResponse<'runtime.timeline'>> {
+    await this.#lastWords;
+    return this.#timeline.answer(request, await this.#ask('timeline', [this.#timeline.question(request)]));
+  }
+
+  trace(): Promise<CallResponse<'runtime.trace'>> {
+    return this.#ask('trace', []);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  async load(model: string): Promise<void> {
+    const engine = await this.#current();
+    const device = this.#deviceFor(this.#settings, []);
+    try {
+      await engine.call('load', [model]);
+    } catch (error) {
+      if (this.#explained(error, engine, device, this.#settings) === error || this.#closing) throw error;
+      await this.#once('load', [model]);
+    }
+    this.#wished.add(model);
+  }
+
+  async unload(model: string): Promise<number> {
+    const freed = await this.#once('unload', [model]);
+    this.#wished.delete(model);
+    return freed;
+  }
+
+  async pin(model: string, pinned: boolean): Promise<void> {
+    await this.#ask('pin', [model, pinned]);
+    this.#pins.set(model, pinned);
+  }
+
+  async configure(settings: Settings): Promise<void> {
+    const before = this.#settings;
+    this.#settings = settings;
+    if (pinsIn(before) !== pinsIn(settings)) this.#pins.clear();
+    if (deviceSettings.some((key) => before[key] !== settings[key])) this.#tryAgain();
+    if (this.#engine !== null) await this.#ask('configure', [settings]);
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    const engine = await this.#engine?.catch(() => null);
+    await Promise.all([
+      engine?.close(closeMs),
+      ...[...this.#retiring.keys()].map((old) => old.close(closeMs)),
+    ]);
+  }
+
+  // The process
+
+  #current(): Promise<RemoteEngine> {
+    if (this.#closing) {
+      return Promise.reject(
+        new StudioError('host_unreachable', 'The studio is closing; nothing new is started.'),
+      );
+    }
+    if (this.#engine !== null) return this.#engine;
+    if (this.#losses.tooOften(noDevice)) return Promise.reject(crashedTooOften());
+    const opening = this.#open();
+    this.#engine = opening;
+    opening.catch(() => this.#leave(opening));
+    return opening;
+  }
+
+  async #open(): Promise<RemoteEngine> {
+    const { startProcess, cacheFolder, testEngines, log } = this.#options;
+    const options = {
+      cacheFolder,
+      testEngines,
+      settings: this.#settings,
+      models: this.#models,
+      passOver: [...this.#passOver],
+    };
+    const wished = this.#loaded.filter((model) => this.#wished.has(model));
+    const opened: { engine: RemoteEngine | null } = { engine: null };
+    const engine = await RemoteEngine.open(startProcess, options, {
+      changed: () => this.#listener(),
+      log,
+      crashed: (end) => this.#crashed(opened.engine, end),
+    });
+    opened.engine = engine;
+    const { ggmlVersion, devices } = engine;
+    this.#about = { ggmlVersion, devices };
+    for (const [model, pinned] of this.#pins) void engine.call('pin', [model, pinned]).catch(() => {});
+    for (const model of wished) {
+      engine.call('load', [model]).catch((error: unknown) => {
+        if (!this.#closing)
+          log('warning', `"${model}" was not loaded again: ${String((error as Error).message)}`);
+      });
+    }
+    if (this.#closing) await engine.close(closeMs);
+    return engine;
+  }
+
+  /** The next one that asks gets another process. */
+  #leave(engine: Promise<RemoteEngine>): void {
+    if (this.#engine === engine) this.#engine = null;
+  }
+
+  /** No further request goes there. What it does besides, on another device, it finishes. */
+  #retire(engine: RemoteEngine): void {
+    const said = engine.call('timeline', [{ after: 0, since: 0 }]).catch(() => null);
+    const silence = new Promise<null>((resolve) => setTimeout(() => resolve(null), closeMs).unref());
+    this.#lastWords = Promise.race([said, silence]).then((last) => this.#timeline.end(last));
+    this.#engine = null;
+    this.#retiring.set(
+      engine,
+      engine.retire(closeMs).finally(() => this.#retiring.delete(engine)),
+    );
+    this.#replace();
+  }
+
+  /** At once, so that what was loaded is there again when it is needed. */
+  #replace(): void {
+    this.#current().then(
+      () => this.#listener(),
+      (error: Error) => {
+        if (!this.#closing) this.#options.log('error', `The engine did not start again: ${error.message}`);
+      },
+    );
+  }
+
+  // What is lost
+
+  #crashed(engine: RemoteEngine | null, end: ProcessEnd): void {
+    // What is left of one that was replaced says nothing new.
+    if (engine !== null && this.#retiring.has(engine)) return;
+    const how = endText(end);
+    const there = [...this.#running]
+      .filter((running) => running.engine === engine)
+      .map(({ device }) => device);
+    const [suspect = noDevice] = there.filter((device) => this.#isGraphics(device));
+    if (suspect === noDevice) this.#incident(say('engine_crashed', { how }));
+    else this.#incident(say('driver_crashed', { device: suspect, how }));
+    this.#count(suspect);
+    // One that did not open is tried again by whoever asks next.
+    if (engine === null) return;
+    this.#timeline.end(null);
+    this.#engine = null;
+    this.#replace();
+  }
+
+  /** What a request shows of its failure; the failure itself where no device or process was lost. */
+  #explained(error: unknown, engine: RemoteEngine, device: string, settings: Settings): unknown {
+    if (error instanceof EngineGone) {
+      if (this.#closing) return new StudioError('cancelled', 'Cancelled.');
+      if (!this.#isGraphics(device)) return crashed(error);
+      return this.#lossOf(device, settings, endText(error.end), error.stack);
+    }
+    if (!(error instanceof StudioError) || error.code !== 'device_lost') return error;
+    // Of several requests that met the same loss, the first tells it.
+    if (!this.#retiring.has(engine) && !this.#closing) {
+      this.#incident(say('device_replaced', { device }));
+      this.#count(device);
+      this.#retire(engine);
+    }
+    return this.#lossOf(device, settings, null, error.detail);
+  }
+
+  #lossOf(device: string, settings: Settings, how: string | null, detail?: string): StudioError {
+    if (!this.#passOver.has(device)) return lostAndReplaced(device, how, detail);
+    return lostTooOften(device, { ...lossCounts, chosen: isChosen(settings) }, detail);
+  }
+
+  #count(device: string): void {
+    if (!this.#losses.note(device) || device === noDevice) return;
+    this.#passOver = new Set([...this.#passOver, device]);
+    this.#incident(say('device_given_up', { device, ...lossCounts }));
+  }
+
+  /** The device that a request gets. @throws StudioError where it was lost too often and no other may take its place. */
+  #deviceFor(settings: Settings, said: Said[]): string {
+    const { known } = this.#options;
+    const { id } = known.queueFor('', settings, this.#about.devices, this.#passOver);
+    if (this.#passOver.has(id)) throw lostTooOften(id, { ...lossCounts, chosen: isChosen(settings) });
+    const wanted = known.queueFor('', settings, this.#about.devices, new Set());
+    if (wanted.id !== id)
+      said.push(say('device_passed_over', { device: wanted.id, other: id, ...lossCounts }));
+    return id;
+  }
+
+  /** Whoever sets the device wants it. */
+  #tryAgain(): void {
+    this.#losses.forget();
+    if (this.#passOver.size === 0) return;
+    this.#passOver = new Set();
+    this.#tell('passOver', [[]]);
+  }
+
+  #isGraphics(device: string): boolean {
+    return this.#about.devices.some(({ name, kind }) => name === device && kind !== 'cpu');
+  }
+
+  #incident(said: Said): void {
+    this.#incidents.unshift({ at: (this.#options.now ?? Date.now)(), said });
+    this.#incidents.splice(keptIncidents);
+    this.#options.log('warning', said.message, said);
+    this.#listener();
+  }
+
+  // Questions
+
+  /** Again on the next process where this one ends before it answers: the question changes nothing twice. */
+  async #ask<N extends EngineCall>(name: N, args: Parameters<EngineSide[N]>): Promise<Answer<N>> {
+    try {
+      return await (await this.#current()).call(name, args);
+    } catch (error) {
+      if (!(error instanceof EngineGone) || this.#closing) throw error;
+      return this.#once(name, args);
+    }
+  }
+
+  async #once<N extends EngineCall>(
+    name: N,
+    args: Parameters<EngineSide[N]>,
+    onEvent?: (event: never) => void,
+  ): Promise<Answer<N>> {
+    try {
+      return await (await this.#current()).call(name, args, onEvent);
+    } catch (error) {
+      if (!(error instanceof EngineGone)) throw error;
+      throw this.#closing ? new StudioError('cancelled', 'Cancelled.') : crashed(error);
+    }
+  }
+
+  /** What the next process is opened with anyway. */
+  #tell<N extends EngineCall>(name: N, args: Parameters<EngineSide[N]>): void {
+    this.#engine?.then((engine) => engine.call(name, args)).catch(() => {});
+  }
+}
+
+/** Settings that mean one device and no other. */
+function isChosen(settings: Settings): boolean {
+  return settings['compute.device'] !== 'auto' || settings['compute.simulate_vram_mb'] !== null;
+}
+
+function crashed(gone: EngineGone): StudioError {
+  const how = endText(gone.end);
+  return new StudioError(
+    'host_crashed',
+    `The engine crashed while it was working (${how}) and was started again. Try again; if it happens again, the log says where.`,
+    { params: { how }, retryable: true, detail: gone.stack ?? gone.message },
+  );
+}
+
+function crashedTooOften(): StudioError {
+  return new StudioError(
+    'host_crashed',
+    `The engine crashed ${lossLimit} times within ${lossMinutes} minutes. It is tried again a few minutes from now, or when the studio is started again; the log says where it crashed.`,
+    { params: { crashes: lossLimit, minutes: lossMinutes } },
+  );
+}
