@@ -177,6 +177,10 @@ export class DeviceService {
     if (this.#manager.handles.some(({ device }) => device === book.device)) {
       throw new Error(`${book.id} cannot be closed: components are still on it.`);
     }
+    await this.#dispose(book);
+  }
+
+  async #dispose(book: DeviceBook): Promise<void> {
     for (const [key, opened] of this.#opened) {
       if (opened !== book) continue;
       this.#opened.delete(key);
@@ -196,8 +200,9 @@ export class DeviceService {
     }
   }
 
+  /** Also under a request that does not end: it loses its device. */
   async closeAll(): Promise<void> {
-    for (const book of this.opened) await this.close(book);
+    for (const book of this.opened) await this.#dispose(book);
   }
 
   #book(choice: DeviceChoice): Promise<DeviceBook> {

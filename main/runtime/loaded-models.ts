@@ -331,12 +331,21 @@ export class LoadedModels {
     return freed;
   }
 
-  async close(): Promise<void> {
+  /** From now on no model is given to anyone. */
+  refuse(): void {
     this.#closed = true;
     if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
+    this.#idleTimer = null;
+  }
+
+  /** Unloads everything; what is in use, once it is not. What still is after `limitMs` stays. */
+  async close(limitMs: number): Promise<void> {
+    this.refuse();
+    const limit = new Promise<void>((resolve) => setTimeout(resolve, limitMs).unref());
     for (const entry of [...this.#entries.values()]) {
-      await entry.loaded.catch(() => {});
-      if (this.#entries.has(entry.id)) await this.#remove(entry);
+      await Promise.race([limit, entry.loaded.catch(() => {})]);
+      if (entry.users > 0) await Promise.race([limit, nextIdle(entry)]);
+      if (entry.users === 0 && this.#entries.get(entry.id) === entry) await this.#remove(entry);
     }
   }
 
@@ -418,6 +427,16 @@ export class LoadedModels {
 /** What settings say of pins: where it changes, it holds before what the window said. */
 export function pinsIn(settings: Settings): string {
   return JSON.stringify(Object.entries(settings).filter(([key]) => key.endsWith('.pinned_models')));
+}
+
+function nextIdle(entry: Entry): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      entry.onIdle.delete(wake);
+      resolve();
+    };
+    entry.onIdle.add(wake);
+  });
 }
 
 function isIdle(entry: Entry): boolean {

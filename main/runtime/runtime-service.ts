@@ -95,6 +95,8 @@ export class RuntimeService {
   readonly #lease: DesktopLease;
   readonly #leaseTimer: NodeJS.Timeout;
   readonly #incidents: Incident[] = [];
+  readonly #signals = new Set<WeakRef<AbortSignal>>();
+  #closed: Promise<void> | null = null;
   #ticks = 0;
   #settings: Settings;
 
@@ -184,6 +186,7 @@ export class RuntimeService {
 
   /** The stages of one request. */
   startRequest(start: StartRequest): RequestContext {
+    this.#remember(start.signal);
     return new RequestContext({
       manager: this.manager,
       book: start.book,
@@ -285,11 +288,42 @@ export class RuntimeService {
     return { version: 1, events: this.trace.events(), plans: this.manager.planLog.records() };
   }
 
-  async close(): Promise<void> {
+  /**
+   * Cancels what runs, unloads everything and closes the devices; nothing new begins. A request that does not end within
+   * `limitMs` (nobody asks for its next value, say) loses its device.
+   */
+  close(limitMs = 5000): Promise<void> {
+    this.#closed ??= this.#close(limitMs);
+    return this.#closed;
+  }
+
+  async #close(limitMs: number): Promise<void> {
     clearInterval(this.#leaseTimer);
-    await this.models.close();
+    this.models.refuse();
+    if (this.models.list().some(({ state }) => state === 'in_use' || state === 'loading')) this.#cancelAll();
+    await this.models.close(limitMs);
     await this.manager.calibration.flush();
     await this.devices.closeAll();
+  }
+
+  #cancelAll(): void {
+    for (const reference of this.#signals) {
+      const signal = reference.deref();
+      if (signal === undefined) continue;
+      this.cancelToken(signal).cancel();
+      // Another runtime may go on with the same signal: it gets a token of its own.
+      if (!signal.aborted) tokens.delete(signal);
+    }
+  }
+
+  /** Of requests that were started here, for as long as whoever started them keeps theirs. */
+  #remember(signal: AbortSignal): void {
+    for (const known of this.#signals) {
+      const alive = known.deref();
+      if (alive === signal) return;
+      if (alive === undefined) this.#signals.delete(known);
+    }
+    this.#signals.add(new WeakRef(signal));
   }
 
   /** This device stopped responding; true where the next request gets it afresh. */
