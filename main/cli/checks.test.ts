@@ -17,7 +17,7 @@ describe('mizuoto verify', () => {
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     const lines = stdout.toString().split('\n');
     expect(lines[0]).toMatch(/^ENGINE +RUN +DEVICE +STREAMED +RESIDENT +SECONDS +RETRIES +IDENTICAL$/);
-    expect(lines[2]).toMatch(/^tone +all streamed +Simulated0 4 MiB +4\.0 +0\.0 +0\.01 +0 +yes$/);
+    expect(lines[2]).toMatch(/^tone +all streamed +Simulated0 4 MiB +4\.0 MiB +0 B +0\.01 +0 +yes$/);
     expect(stdout.toString()).toMatch(/Identical: 2 runs/);
   });
 

@@ -1,5 +1,5 @@
 import type { DoctorReport, Finding, SelfTest } from '../contract/index.ts';
-import { reasonInChinese } from '../contract/words.zh-CN.ts';
+import { reasonInChinese, valueInChinese } from '../contract/words.zh-CN.ts';
 import type { Parsed } from './arguments.ts';
 import { zhFindings, zhStep, zhWhy } from './findings.zh-CN.ts';
 import { indent, withHost } from './listings.ts';
@@ -34,7 +34,7 @@ function doctorText(
     return `${mark}${' '.repeat(width - displayWidth(mark))}  ${sentences(finding, messages).message}`;
   };
   const lines = [
-    `Mizuoto ${mizuoto}, ggml ${ggml ?? '-'}, Node ${node}, ${platform}`,
+    messages.get('doctorVersions', { mizuoto, ggml: ggml ?? '-', node, platform }),
     '',
     ...findings.map(line),
   ];
@@ -61,7 +61,9 @@ function offersOf({ device, capabilities }: SelfTest, messages: Messages): strin
   if (capabilities === null) return [];
   const { dtypes, ...able } = capabilities;
   const words = Object.entries(able).map(([name, offered]) => [name, messages.get(offered ? 'yes' : 'no')]);
-  return [messages.get('doctorOffer', { device, dtypes: dtypes.join(', '), ...Object.fromEntries(words) })];
+  return [
+    messages.get('doctorOffer', { device, dtypes: messages.list(dtypes), ...Object.fromEntries(words) }),
+  ];
 }
 
 /** In the order of the report's own list: what is broken first. */
@@ -75,7 +77,12 @@ function fixesOf(findings: readonly Finding[], messages: Messages): string[] {
 export function sentences(finding: Finding, messages: Messages): { message: string; fix: string | null } {
   if (messages.language === 'en') return finding;
   const { message, fix } = zhFindings[finding.id];
-  const params = { ...finding.params };
+  const params = Object.fromEntries(
+    Object.entries(finding.params).map(([place, value]) => [
+      place,
+      typeof value === 'string' ? valueInChinese(place, value) : value,
+    ]),
+  );
   if (finding.error !== null) params.reason = messages.error(errorOf(finding.error));
   if (finding.said !== undefined) params.problem = messages.said(finding.said);
   if (typeof params.why === 'string')

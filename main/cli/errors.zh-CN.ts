@@ -18,6 +18,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   invalid_request: [
     '{field} 不能是 {value}：这个引擎接受 {minimum} 到 {maximum}。',
     '{field} 不能是 {value}，可以是：{expected}。',
+    '“{beside}”不是引擎的参数：请用 --{beside}。引擎“{engine}”的参数有：{known}。',
     '引擎“{engine}”没有参数“{parameter}”。可用的有：{known}。',
     '模型“{model}”还需要{needs}。请一并给出。',
     '引擎“{engine}”不能改变 {field}，请去掉该选项。',
@@ -30,6 +31,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '模型“{design}”没有可按名称选择的音色（如“{voice}”）：请用 --instruct 描述音色。',
     '模型“{clones}”没有自己的音色，也没有名为“{voice}”的已保存音色。已保存的有：{known}。请用 --reference 给出参考音频，或先用“mizuoto voices add”保存一个音色。',
     '“{engine}”没有名为“{voice}”的音色。可用的有：{known}。',
+    '没有名为“{saved}”的已保存音色。已保存的有：{known}。',
     '没有名为“{voice}”的音色：已安装的模型没有，保存的音色中也没有。可用的有：{known}。',
   ],
   unknown_model: '没有名为“{model}”的模型。可用的有：{known}。',
@@ -50,8 +52,14 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '名称“{name}”已用于“{path}”。请用 --name 另取一个名称，或先移除原来的。',
     '名称“{name}”已被使用。请另取一个名称，或先移除原来的。',
   ],
-  unknown_setting: '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
-  invalid_setting: '{key} 不能是 {value}，可以是：{expected}。',
+  unknown_setting: [
+    '没有名为“{key}”的设置。您是不是想用“{nearest}”？',
+    '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
+  ],
+  invalid_setting: [
+    '{key} 不能是 {value}，可以是：{expected}。',
+    '{window} 属于窗口，不能只为一次请求设置。请用“mizuoto settings set”修改它。',
+  ],
   contradictory_settings: [
     '模拟设备在处理器上计算，而 compute.device 是 {device}。请把它设为 auto，或清除 compute.simulate_vram_mb。',
     '{limit} MiB 的上限超过了模拟设备的 {simulate} MiB。请减小或清除 compute.vram_limit_mb。',
@@ -63,6 +71,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   text_empty: '没有可朗读的文本，请至少给出一个词。',
   text_not_speakable: [
     '{unspoken}，没有可以读出的内容。请至少写一个词。',
+    '文本中有 {share}% 是{script}，{voice} 读不了，它只会读{speaks}。请改写文本，或换一个会说这种语言的模型：“mizuoto models”列出可以安装的，下载后用“mizuoto models add 文件夹”添加。',
     '这个音色读不了这段文本（文字：{script}）。请换一个音色或引擎，或改写文本。',
     '这个音色读不了这段文本。请换一个音色或引擎，或改写文本。',
   ],
@@ -92,8 +101,10 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '无法写入“{path}”。请检查权限，或换一个位置。',
   ],
   disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
-  model_not_installed:
-    '模型“{model}”还没有安装。请下载“{repository}”的文件，再运行：mizuoto models add 文件夹',
+  model_not_installed: [
+    '模型“{model}”还没有安装。请从 ModelScope 或 Hugging Face 下载“{repository}”的全部文件（“mizuoto models”写明了下载方法），再运行：mizuoto models add 文件夹',
+    '引擎“{engine}”还没有安装任何模型。请看“mizuoto models”。',
+  ],
   model_not_recognised: [
     '“{path}”里有 {count} 个模型，请逐个添加：{known}。',
     '“{path}”里已不是模型“{changed}”。请在它现在的位置重新添加。',

@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import { type RuntimeSnapshot, StudioError } from '../contract/index.ts';
+import { inLanguage, type RuntimeSnapshot, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import type { Parsed } from './arguments.ts';
 import type { Messages } from './messages.ts';
@@ -41,8 +41,10 @@ export async function listEngines(_parsed: Parsed, around: Surroundings): Promis
     engine.name,
     engine.languages.join(' '),
     String(engine.voices.length),
-    engine.built_in ? `${size(engine.size_bytes)} (${messages.get('builtIn')})` : size(engine.size_bytes),
-    engine.licence,
+    engine.built_in
+      ? messages.get('sizeBuiltIn', { size: size(engine.size_bytes) })
+      : size(engine.size_bytes),
+    inLanguage(messages.language, engine.licence, engine.licence_in),
   ]);
   await print(around, table(head, rows));
 }
@@ -53,6 +55,8 @@ export async function listDevices(_parsed: Parsed, around: Surroundings): Promis
   await print(around, deviceTable(devices, around.messages));
 }
 
+const kindKeys = { cpu: 'kindCpu', gpu: 'kindGpu', igpu: 'kindIgpu', accel: 'kindAccel' } as const;
+
 export function deviceTable(devices: RuntimeSnapshot['devices'], messages: Messages): string {
   const head = (['Device', 'Description', 'Kind', 'Free', 'Total', 'Used', 'Why'] as const).map((name) =>
     messages.get(`column${name}`),
@@ -60,7 +64,7 @@ export function deviceTable(devices: RuntimeSnapshot['devices'], messages: Messa
   const rows = devices.map((device) => [
     device.id,
     device.description,
-    device.kind,
+    messages.get(device.simulated ? 'kindSimulated' : kindKeys[device.kind]),
     size(device.free_bytes),
     size(device.total_bytes),
     messages.get(device.used ? 'yes' : 'no'),

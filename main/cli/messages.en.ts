@@ -59,6 +59,12 @@ export const en = {
   progressParts: '{done}/{total} parts',
   progressLeft: '{time} left',
   builtIn: 'built in',
+  sizeBuiltIn: '{size} (built in)',
+  kindCpu: 'processor',
+  kindGpu: 'graphics',
+  kindIgpu: 'integrated graphics',
+  kindAccel: 'accelerator',
+  kindSimulated: 'simulated',
   modelInstalled: 'installed',
   modelNotInstalled: 'not installed',
   modelDamaged: 'DAMAGED',
@@ -67,8 +73,11 @@ export const en = {
   filePresent: 'ok',
   fileMissing: 'MISSING',
   fileDamaged: 'DAMAGED',
+  modelProblem: '{model}: {problem}',
   modelsHowToAdd:
-    'A model that is not installed: download all files of its page into one folder, then "mizuoto models add FOLDER".',
+    'A model that is not installed: download all files of its page into one folder, then "mizuoto models add FOLDER". Either site\'s own tool does it, for example:',
+  modelsMirror:
+    'Where Hugging Face cannot be reached, set HF_ENDPOINT to a mirror of it first, such as https://hf-mirror.com.',
   modelsFound: 'Add one with "mizuoto models add FOLDER"; it is used where it lies.',
   modelsNoneFound: 'There is no other model in the caches of Hugging Face and ModelScope.',
   modelAdded: '{name} is installed as {model}: {size} in {path}, which is used where it lies.',
@@ -157,6 +166,7 @@ export const en = {
   verifyUnfit:
     '{unfit} of {runs} runs could not be made, for the reason above. That is no fault of the studio and says nothing about its samples: change what is named there, and verify again.',
   verifyDiffers: '{bad} of {runs} runs differ or failed. Please report this with the table above.',
+  doctorVersions: 'Mizuoto {mizuoto}, ggml {ggml}, Node {node}, {platform}',
   statusOk: 'ok',
   statusNote: 'note',
   statusWarning: 'warning',

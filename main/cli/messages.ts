@@ -60,6 +60,11 @@ export class Messages {
     return sentences.join(this.language === 'zh-CN' ? '' : ' ');
   }
 
+  /** Names after each other. */
+  list(names: readonly string[]): string {
+    return names.join(this.language === 'zh-CN' ? '、' : ', ');
+  }
+
   /** A decision, a warning or a reason in the person's language. */
   said(said: Said): string {
     if (this.language === 'en') return said.message;

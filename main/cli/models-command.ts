@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import type { ModelCheck, ModelEntry } from '../contract/index.ts';
 import { nearest } from '../settings/nearest.ts';
 import { clip, type Parsed } from './arguments.ts';
-import { withHost } from './listings.ts';
+import { indent, withHost } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
-import { CommandError, errorOf } from './messages.ts';
+import { CommandError, errorOf, type Language, type Messages } from './messages.ts';
 import { checkFailedExit, harmless, print, printJson, type Surroundings, size, table } from './terminal.ts';
 
 const actions = ['list', 'find', 'add', 'remove', 'check'] as const;
@@ -72,19 +72,49 @@ async function list(around: Surroundings): Promise<number> {
   const rows = models.map((model) => [
     harmless(model.id),
     messages.get(stateKeys[model.state]),
-    size(model.size_bytes),
+    // Nobody knows the size of what is not there.
+    model.state === 'damaged' && model.size_bytes === 0 ? '-' : size(model.size_bytes),
     model.licence.split(';', 1)[0]!,
-    harmless(model.folder ?? model.sources[0]?.url ?? ''),
+    harmless(model.folder ?? pageOf(model, messages.language) ?? ''),
   ]);
   const lines = [table(head, rows)];
   for (const { id, problems } of models) {
-    for (const problem of problems) lines.push(harmless(`${id}: ${messages.error(errorOf(problem))}`));
+    for (const problem of problems) {
+      const said = messages.error(errorOf(problem));
+      lines.push(harmless(messages.get('modelProblem', { model: id, problem: said })));
+    }
   }
-  if (!around.quiet && models.some(({ state }) => state === 'not_installed')) {
-    lines.push('', messages.get('modelsHowToAdd'));
-  }
+  if (!around.quiet) lines.push(...howToAdd(models, messages));
   await print(around, lines.join('\n'));
   return 0;
+}
+
+/** The site that is near the reader comes first: the other may be out of reach. */
+function sourcesOf({ sources }: ModelEntry, language: Language): ModelEntry['sources'] {
+  const near = language === 'zh-CN' ? 'modelscope' : 'huggingface';
+  return [...sources].sort((a, b) => Number(b.site === near) - Number(a.site === near));
+}
+
+const pageOf = (model: ModelEntry, language: Language): string | undefined =>
+  sourcesOf(model, language)[0]?.url;
+
+/** Each site's own tool, with a model that is not here yet. */
+function howToAdd(models: readonly ModelEntry[], messages: Messages): string[] {
+  const missing = models.find(({ state, sources }) => state === 'not_installed' && sources.length > 0);
+  if (missing === undefined) return [];
+  const folder = messages.language === 'zh-CN' ? '文件夹' : 'FOLDER';
+  const commands = sourcesOf(missing, messages.language).map(({ site, repository }) =>
+    site === 'modelscope'
+      ? `modelscope download --model ${repository} --local_dir ${folder}`
+      : `hf download ${repository} --local-dir ${folder}`,
+  );
+  const mirrored = missing.sources.some(({ site }) => site === 'huggingface');
+  return [
+    '',
+    messages.get('modelsHowToAdd'),
+    ...commands.map((command) => indent(command)),
+    ...(mirrored ? [messages.get('modelsMirror')] : []),
+  ];
 }
 
 async function find(around: Surroundings): Promise<number> {
@@ -160,7 +190,7 @@ function report(checked: ModelCheck, { messages }: Surroundings): string {
   const rows = checked.files.map((file) => [
     harmless(file.path),
     messages.get(fileKeys[file.state]),
-    size(file.size_bytes),
+    file.state === 'missing' ? '-' : size(file.size_bytes),
   ]);
   const errors = [...checked.problems, ...checked.files.map(({ error }) => error)];
   const said = errors.flatMap((error) => (error === null ? [] : [harmless(messages.error(errorOf(error)))]));

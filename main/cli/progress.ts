@@ -1,4 +1,4 @@
-import type { JobProgress } from '../contract/index.ts';
+import { type JobProgress, stageWords } from '../contract/index.ts';
 import { clock, displayWidth, type Surroundings } from './terminal.ts';
 
 const barCells = 24;
@@ -21,7 +21,7 @@ export function progressLine(
     `[${'#'.repeat(filled)}${'-'.repeat(barCells - filled)}] ${String(Math.floor(progress.fraction * 100)).padStart(3)}%`,
     messages.get(stateKeys[progress.state]),
   ];
-  if (progress.stage) parts.push(progress.stage);
+  if (progress.stage) parts.push(stageWords[progress.stage]?.[messages.language] ?? progress.stage);
   if (progress.chunks_total > 1) {
     parts.push(messages.get('progressParts', { done: progress.chunks_done, total: progress.chunks_total }));
   }

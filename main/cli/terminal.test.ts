@@ -22,9 +22,11 @@ const progress: JobProgress = {
 it('progress is one line that fits', () => {
   const english = { messages: new Messages('en') };
   expect(progressLine(progress, english, 100)).toBe(
-    '[############------------]  50%  speaking  vocoder  3/6 parts  1:05 left',
+    '[############------------]  50%  speaking  Forming the sound  3/6 parts  1:05 left',
   );
-  expect(progressLine(progress, english, 52)).toBe('[############------------]  50%  speaking  vocoder');
+  expect(progressLine(progress, english, 62)).toBe(
+    '[############------------]  50%  speaking  Forming the sound',
+  );
   for (let columns = 33; columns < 100; columns++) {
     const chinese = progressLine(progress, { messages: new Messages('zh-CN') }, columns);
     expect(displayWidth(chinese)).toBeLessThan(columns);

@@ -1,7 +1,7 @@
 import { exitCode, type VerifyReport, type VerifyRun } from '../contract/index.ts';
 import type { MessageKey } from './messages.en.ts';
 import { errorOf, type Messages } from './messages.ts';
-import { checkFailedExit, harmless, table } from './terminal.ts';
+import { checkFailedExit, harmless, size, table } from './terminal.ts';
 
 const runKeys: Record<VerifyRun['run'], MessageKey> = {
   plain: 'runPlain',
@@ -52,8 +52,8 @@ export function verifyText({ runs }: VerifyReport, messages: Messages): string {
     run.engine,
     runName(run, messages),
     deviceOf(run),
-    run.streamed_mb.toFixed(1),
-    run.resident_mb.toFixed(1),
+    mebibytes(run.streamed_mb),
+    mebibytes(run.resident_mb),
     run.seconds.toFixed(2),
     String(run.retries),
     verdict(run, messages),
@@ -66,6 +66,8 @@ export function verifyText({ runs }: VerifyReport, messages: Messages): string {
   const parts = [table(head, rows), reasons.join('\n'), summary(runs, messages).join('\n')];
   return parts.filter((part) => part !== '').join('\n\n');
 }
+
+const mebibytes = (value: number): string => size(value * 2 ** 20);
 
 function summary(runs: readonly VerifyRun[], messages: Messages): string[] {
   const outcomes = runs.map(outcomeOf);
@@ -80,7 +82,7 @@ function summary(runs: readonly VerifyRun[], messages: Messages): string[] {
 }
 
 function deviceOf({ device, device_mb }: VerifyRun): string {
-  return device_mb === null ? device : `${device} ${device_mb} MiB`;
+  return device_mb === null ? device : `${device} ${Number(device_mb.toFixed(1))} MiB`;
 }
 
 export function runName({ run, stage }: VerifyRun, messages: Messages): string {

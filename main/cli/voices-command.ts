@@ -1,4 +1,4 @@
-import type { SavedVoice } from '../contract/index.ts';
+import { inLanguage, type SavedVoice } from '../contract/index.ts';
 import { findEngine } from '../host/speech-model.ts';
 import { nearest } from '../settings/nearest.ts';
 import { clip, type Parsed } from './arguments.ts';
@@ -83,7 +83,13 @@ async function list(engine: string | undefined, around: Surroundings): Promise<v
     messages.get(`column${name}`),
   );
   const rows = [
-    ...speakers.map((voice) => [voice.engine, voice.id, voice.name, voice.language, voice.description]),
+    ...speakers.map((voice) => [
+      voice.engine,
+      voice.id,
+      voice.name,
+      voice.language,
+      inLanguage(messages.language, voice.description, voice.description_in),
+    ]),
     ...shown.map((voice) => [
       messages.get('savedVoice'),
       voice.id,

@@ -3,12 +3,25 @@ import { errorSchema } from './errors.ts';
 
 const bytes = z.number().int().nonnegative();
 
+/** What the English text beside it says in other languages. */
+export const translatedSchema = z.object({ 'zh-CN': z.string() });
+
+/** The text in a reader's language; English where nobody translated it. */
+export function inLanguage(
+  language: 'en' | 'zh-CN',
+  english: string,
+  translated: z.infer<typeof translatedSchema> | undefined,
+): string {
+  return language === 'en' ? english : (translated?.[language] ?? english);
+}
+
 export const speakerSchema = z.object({
   id: z.string(),
   name: z.string(),
   /** BCP 47 tag of what it speaks best. */
   language: z.string(),
   description: z.string(),
+  description_in: translatedSchema.optional(),
 });
 export type Speaker = z.infer<typeof speakerSchema>;
 
@@ -142,3 +155,12 @@ export const abilityWords = {
   speakers: { en: 'speak in a voice by name', 'zh-CN': '使用指定名称的音色' },
 } as const;
 export type Ability = keyof typeof abilityWords;
+
+/** What stages do, by the names that engines give them. */
+export const stageWords: Partial<Record<string, { en: string; 'zh-CN': string }>> = {
+  acoustic: { en: 'Shaping the melody', 'zh-CN': '塑造语调' },
+  vocoder: { en: 'Forming the sound', 'zh-CN': '合成声音' },
+  'voice prompt': { en: 'Hearing the reference', 'zh-CN': '提取音色' },
+  talker: { en: 'Speaking in codes', 'zh-CN': '生成语音编码' },
+  'codec decoder': { en: 'Decoding', 'zh-CN': '解码' },
+};

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { speakerSchema, speechModelSchema } from './models.ts';
+import { speakerSchema, speechModelSchema, translatedSchema } from './models.ts';
 import { saidSchema } from './said.ts';
 import { jobSchema, partialSchema } from './speech.ts';
 
@@ -134,6 +134,7 @@ export const engineInfoSchema = z.object({
   name: z.string(),
   description: z.string(),
   licence: z.string(),
+  licence_in: translatedSchema.optional(),
   sample_rate: z.number().int(),
   /** BCP 47 tags of what its models can speak. */
   languages: z.array(z.string()),

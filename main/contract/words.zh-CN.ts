@@ -35,7 +35,7 @@ export const wordsZh: Partial<Record<string, string>> = {
  * Reasons that are English words inside an error or a warning, in Chinese. Of what is not here, an error says nothing
  * in Chinese; a warning says it in English.
  */
-const reasons: readonly (readonly [RegExp, string])[] = [
+export const reasons: readonly (readonly [RegExp, string])[] = [
   // Audio files
   [/^it is empty$/, '它是空的'],
   [/^it is a web page.*$/, '它是网页，说明下载失败了'],
@@ -130,6 +130,10 @@ export function reasonInChinese(reason: string): string | null {
 /** Words of the studio's own that stand for the value of a place of an error, by the name of the place. */
 const values: Record<string, Record<string, string>> = {
   kind: { NUL: 'NUL 字节', 'lone surrogate': '残缺的半个字符', transcript: '录音的逐字文本' },
+  script: { 'a script it does not know': '它不认识的文字' },
+  speaks: {
+    'English text: letters a to z, digits and common signs': '英语文本：字母、数字和常用符号',
+  },
   convert: {
     'MP4 or M4A': 'MP4 或 M4A',
     'WebM or Matroska': 'WebM 或 Matroska',
@@ -153,7 +157,7 @@ const lists = new Set([
 /** What a setting or a parameter takes: `integer 1..512 | null`, `a number`, or names, which stay. */
 function expectedInChinese(expected: string): string {
   return expected
-    .split(' | ')
+    .split(/ \| |, (?!\.\.\.)/)
     .map((part) =>
       part
         .replace(/^\[(.+), \.\.\.\]$/, (_, item: string) => `${expectedInChinese(item)}的列表`)
@@ -171,7 +175,11 @@ function expectedInChinese(expected: string): string {
 }
 
 export function listInChinese(names: string): string {
-  return names === '-' ? '无' : names.split(', ').join('、');
+  if (names === '-') return '无';
+  return names
+    .split(', ')
+    .map((name) => name.replace(/^"(.+)"$/, '“$1”'))
+    .join('、');
 }
 
 /** Names of the studio's own, joined by `, `; what is not known stays as it is. */
@@ -184,7 +192,7 @@ export function wordsInChinese(english: string): string {
 
 /** The value of an error's place in Chinese; names stay as they are. */
 export function valueInChinese(place: string, value: string): string {
-  if (place === 'script') return wordsZh[value] ?? value;
+  if (place === 'script' && Object.hasOwn(wordsZh, value)) return wordsZh[value]!;
   if (place === 'expected') return expectedInChinese(value);
   if (lists.has(place)) return listInChinese(value);
   const known = values[place];

@@ -92,6 +92,8 @@ export interface EngineDescription {
   name: string;
   description: string;
   licence: string;
+  /** The same in other languages, where it is more than a name. */
+  licence_in?: { 'zh-CN': string };
   /** Also those of `SpeakTask.parameters`: their range and default are checked and filled in before a task is made. */
   parameters: EngineParameter[];
 }

@@ -22,6 +22,14 @@ test('every engine describes itself as the contract says, under its own id', () 
     }
     const usual = info.parameters.find(({ key }) => key === 'voice')?.default;
     if (info.voices.length > 0) expect(info.voices.map(({ id }) => id)).toContain(usual);
+    // What a person reads of it is there in both languages; a bare name of a licence needs no translation.
+    const han = /\p{Script=Han}/u;
+    if (/ [a-z]/.test(info.licence)) expect(info.licence_in?.['zh-CN']).toMatch(han);
+    const speakers = [...engine.builtIn(), ...engine.catalog].flatMap(({ abilities }) => abilities.speakers);
+    for (const { id: speaker, description, description_in } of [...info.voices, ...speakers]) {
+      expect(description, speaker).toMatch(/[A-Za-z]/);
+      expect(description_in?.['zh-CN'], speaker).toMatch(han);
+    }
   }
 });
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stageWords } from '../contract/models.ts';
 import { defaultSettings } from '../contract/settings.ts';
 import type { VerifyRun } from '../contract/verify.ts';
 import { toErrorBody } from '../host/failures.ts';
@@ -39,6 +40,16 @@ describe.each(registered.map((engine) => [engine.id, engine] as const))('%s', (_
     delete process.env.MIZUOTO_POISON_SLOTS;
     delete process.env.MIZUOTO_IMPORT_HOST_MEMORY;
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('its stages have words for whoever waits, in both languages', () => {
+    const stages = [...verified.values()].flat().flatMap(({ stage }) => (stage === null ? [] : [stage]));
+    expect(stages.length).toBeGreaterThan(0);
+    if (engine.id === exampleEngine().id) return;
+    for (const stage of stages) {
+      expect(stageWords[stage]?.en, stage).toMatch(/[a-z]/);
+      expect(stageWords[stage]?.['zh-CN'], stage).toMatch(/\p{Script=Han}/u);
+    }
   });
 
   test('has a tiny model for each way of speaking', () => {

@@ -139,7 +139,7 @@ export function findEngine(id: string, known: Pick<Nameable, 'engines'> & Partia
 function notInstalled({ id, repository }: { id: string; repository: string }): StudioError {
   return new StudioError(
     'model_not_installed',
-    `The model "${id}" is not installed. Download the files of ${repository}, then: mizuoto models add FOLDER.`,
+    `The model "${id}" is not installed. Download all files of ${repository} ("mizuoto models" says how), then: mizuoto models add FOLDER.`,
     { params: { model: id, repository } },
   );
 }

@@ -113,6 +113,7 @@ function unknownParameter(key: string, own: EngineParameter[], engine: string): 
         parameter: shown,
         engine,
         known: known.join(', ') || '-',
+        ...(where === '' ? {} : { beside: key }),
       },
     },
   );

@@ -345,7 +345,7 @@ function notInstalled({ id, sources }: ModelEntry): StudioError {
   const repository = sources[0]?.repository ?? id;
   return new StudioError(
     'model_not_installed',
-    `The model "${id}" is not installed. Download the files of ${repository}, then: mizuoto models add FOLDER.`,
+    `The model "${id}" is not installed. Download all files of ${repository} ("mizuoto models" says how), then: mizuoto models add FOLDER.`,
     { params: { model: id, repository } },
   );
 }

@@ -115,10 +115,8 @@ export function effectiveSettings(base: Settings, patch: Record<string, unknown>
     if (isSettingKey(key) && key.startsWith('ui.')) {
       throw new StudioError(
         'invalid_setting',
-        `${key} belongs to the window and cannot be set for one request.`,
-        {
-          params: { key },
-        },
+        `${key} belongs to the window and cannot be set for one request. Change it with "mizuoto settings set".`,
+        { params: { key, window: key } },
       );
     }
   }

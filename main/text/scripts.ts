@@ -137,7 +137,7 @@ export function checkSpeakable(text: string, speaker: Speaker): Said[] {
       'text_not_speakable',
       `${share === 1 ? 'The text is' : `${percent} % of the text is`} written in ${name}, which ${speaker.voice} cannot speak. ` +
         `It speaks ${speaker.speaks}: change the text, or choose a model for that language.`,
-      { params: { script: name, share: percent, speaks: speaker.speaks } },
+      { params: { script: name, share: percent, voice: speaker.voice, speaks: speaker.speaks } },
     );
   }
   if (skipped === 0) return [];

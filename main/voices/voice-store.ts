@@ -60,7 +60,7 @@ export class VoiceStore {
     const near = nearest(voice, names);
     const help = near ? `Did you mean "${near}"?` : `There is: ${names.join(', ') || 'none'}.`;
     throw new StudioError('unknown_voice', `There is no saved voice "${shown}". ${help}`, {
-      params: { voice: shown, known: names.join(', ') || '-' },
+      params: { voice: shown, saved: shown, known: names.join(', ') || '-' },
     });
   }
 

@@ -24,6 +24,7 @@ const abilities: ModelAbilities = {
       name: 'Mini',
       language: 'en-US',
       description: 'A woman, American English, calm and clear.',
+      description_in: { 'zh-CN': '女声，美式英语，平静清晰。' },
     },
   ],
   limits: { text_characters: null, instruct_characters: 0, reference_seconds: null },
@@ -38,6 +39,7 @@ export function miniEngine(): EngineDefinition {
       description:
         'The built-in English voice: always there, needs no download and a few megabytes of memory.',
       licence: 'Apache-2.0; see NOTICE for the voice it was trained on',
+      licence_in: { 'zh-CN': 'Apache-2.0；训练所用语音的声明见 NOTICE' },
       parameters: [
         { key: 'voice', default: 'mini' },
         { key: 'speed', ...bounds.speed, step: 0.05, default: 1 },

@@ -73,8 +73,20 @@ const qwenModel = (variant: string, patch: Partial<SpeechModel>): SpeechModel =>
 });
 
 const qwenSpeakers = [
-  { id: 'vivian', name: 'Vivian', language: 'zh', description: 'A young woman.' },
-  { id: 'ryan', name: 'Ryan', language: 'en', description: 'A man.' },
+  {
+    id: 'vivian',
+    name: 'Vivian',
+    language: 'zh',
+    description: 'A young woman.',
+    description_in: { 'zh-CN': '年轻女声。' },
+  },
+  {
+    id: 'ryan',
+    name: 'Ryan',
+    language: 'en',
+    description: 'A man; dynamic, with a strong rhythm.',
+    description_in: { 'zh-CN': '男声，富有活力，节奏感强。' },
+  },
   { id: 'nora', name: 'Nora', language: 'en', description: 'Only this checkpoint has her.' },
 ];
 

@@ -150,17 +150,6 @@ export const en = {
       true: 'On',
       false: 'Off',
     },
-    speakers: {
-      vivian: 'A young woman; bright, with a little edge.',
-      serena: 'A young woman; warm and gentle.',
-      uncle_fu: 'An older man; low and mellow.',
-      dylan: 'A young man from Beijing; clear. Speaks the Beijing dialect.',
-      eric: 'A man from Chengdu; lively, slightly husky. Speaks the Sichuan dialect.',
-      ryan: 'A man; dynamic, with a strong rhythm.',
-      aiden: 'An American man; sunny, clear in the middle range.',
-      ono_anna: 'A Japanese woman; playful, light and quick.',
-      sohee: 'A Korean woman; warm, full of feeling.',
-    },
   },
   generate: {
     generate: 'Generate',
@@ -193,15 +182,6 @@ export const en = {
     finished: 'Finished: {{duration}} of speech',
     failed: 'Generation failed',
     cancelled: 'Stopped',
-    stages: {
-      acoustic: 'Shaping the melody',
-      vocoder: 'Forming the sound',
-      text: 'Reading the text',
-      talker: 'Speaking in codes',
-      codec: 'Decoding',
-      decoder: 'Decoding',
-      saving: 'Saving',
-    },
   },
   results: {
     title: 'This run',

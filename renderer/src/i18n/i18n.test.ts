@@ -83,6 +83,8 @@ describe('the two languages', () => {
   it('use the words of the field', () => {
     const all = JSON.stringify(zhCN);
     for (const word of ['显存', '部分加载', '流式加载', '让出显存', '校准']) expect(all).toContain(word);
+    // What is chosen, saved, cloned or designed is 音色; 声音 is what is heard.
+    expect(all).not.toMatch(/个声音|我的声音|保存的?声音|”的声音|(?:克隆|设计|描述|添加)声音/);
   });
 
   it('switch live and count in each language', async () => {

@@ -265,17 +265,17 @@ describe.each(languages)('the Generate screen in %s', (language) => {
     expect(described).not.toContain('data-testid="voice"');
     expect(described).toMatch(/<textarea[^>]*required=""/);
     expect(described).toMatch(/data-testid="generate"[^>]*data-plan="no_description"[^>]*disabled=""/);
-    expect(words(described)).toContain(language === 'en' ? 'Describe the voice first' : '请先描述声音');
+    expect(words(described)).toContain(language === 'en' ? 'Describe the voice first' : '请先描述音色');
 
     chooseModel(studio, 'qwen3-tts', 'qwen3-tts:base');
     const lacking = render(studio, language, screen);
     expectFinished(lacking);
-    expect(words(lacking)).toContain(language === 'en' ? 'Add a voice first' : '请先添加声音');
+    expect(words(lacking)).toContain(language === 'en' ? 'Add a voice first' : '请先添加音色');
     expect(words(lacking)).toContain('mizuoto voices add');
     studio.store.setState({ savedVoices: [fakeSavedVoice()] });
     const cloning = render(studio, language, screen);
     expectFinished(cloning);
-    expect(cloning).toContain(`<optgroup label="${language === 'en' ? 'My voices' : '我的声音'}">`);
+    expect(cloning).toContain(`<optgroup label="${language === 'en' ? 'My voices' : '我的音色'}">`);
     expect(cloning).toContain('value="saved:me"');
     expect(words(cloning)).not.toContain('mizuoto voices add');
   });

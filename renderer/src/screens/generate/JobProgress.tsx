@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { stageWords } from '../../../../main/contract/models.ts';
 import type { Job } from '../../../../main/contract/speech.ts';
 import { queuePosition } from '../../store/jobs.ts';
 import { selectModelOf } from '../../store/runtime.ts';
 import { Level } from '../../ui/Level.tsx';
-import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
+import { useFormat, useLanguage, useStudio, useStudioState } from '../../ui/studio-context.ts';
 
 /** Waiting, loading with bytes, then stage and chunk; elapsed counts on between the host's messages. */
 export function JobProgress({ job }: { job: Job }) {
@@ -36,14 +37,11 @@ export function JobProgress({ job }: { job: Job }) {
   );
 }
 
-const knownStages = ['acoustic', 'vocoder', 'text', 'talker', 'codec', 'decoder', 'saving'] as const;
-const isKnownStage = (stage: string): stage is (typeof knownStages)[number] =>
-  (knownStages as readonly string[]).includes(stage);
-
 /** The state of a job in words. */
 export function useStateText(job: Job): string {
   const { t } = useTranslation();
   const format = useFormat();
+  const language = useLanguage();
   const ahead = useStudioState((state) => queuePosition(state, job.job_id));
   const stopping = useStudioState((state) => state.jobStopping[job.job_id] === true);
   const model = useStudioState((state) => selectModelOf(state, job.model));
@@ -59,8 +57,7 @@ export function useStateText(job: Job): string {
     });
   }
   const stage = progress?.stage ?? null;
-  const words =
-    stage === null ? t('progress.running') : isKnownStage(stage) ? t(`progress.stages.${stage}`) : stage;
+  const words = stage === null ? t('progress.running') : (stageWords[stage]?.[language] ?? stage);
   if (progress === null || progress.chunks_total < 2) return words;
   const chunk = t('progress.chunk', {
     done: format.number(Math.min(progress.chunks_done + 1, progress.chunks_total)),

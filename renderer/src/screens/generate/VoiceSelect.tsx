@@ -2,8 +2,6 @@ import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Speaker, SpeechModel } from '../../../../main/contract/models.ts';
 import type { SavedVoice } from '../../../../main/contract/voices.ts';
-import { en } from '../../i18n/en.ts';
-import { isKnown } from '../../i18n/known.ts';
 import { editDraft } from '../../store/commands.ts';
 import { savedKey, selectEngine, selectModel, selectVoice, selectVoiceKey } from '../../store/engines.ts';
 import { SelectField } from '../../ui/SelectField.tsx';
@@ -109,11 +107,9 @@ function SpeaksNote({ engine, model, voice }: { engine: string; model: SpeechMod
   );
 }
 
-/** What the speaker sounds like; engines say it in English. */
+/** What the speaker sounds like; nothing where nobody said it in the window's language. */
 function SpeakerNote({ speaker }: { speaker: Speaker }) {
-  const { t } = useTranslation();
   const language = useLanguage();
-  if (isKnown(en.voice.speakers, speaker.id)) return <p>{t(`voice.speakers.${speaker.id}`)}</p>;
-  if (language !== 'en' || speaker.description === '') return null;
-  return <p>{speaker.description}</p>;
+  const words = language === 'en' ? speaker.description : speaker.description_in?.[language];
+  return words ? <p>{words}</p> : null;
 }
