@@ -1,5 +1,5 @@
 /**
- * C++ tests of the kernels, of weights in place and of the checkpoint readers, then fuzzing of these for a bounded time, all
+ * C++ tests of the kernels, of where weights lie and of the checkpoint readers, then fuzzing of these for a bounded time, all
  * under sanitizers where the compiler has them. MIZUOTO_FUZZ_SECONDS sets the time (default 10), MIZUOTO_FUZZ_SEED the
  * inputs (default 1).
  */
@@ -56,7 +56,7 @@ function configure() {
     hint: 'Install a C++20 compiler and cmake (Debian: apt-get install g++ cmake).',
   });
   const jobs = String(Math.min(availableParallelism(), 2));
-  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'mapping_test', 'checkpoint_fuzz'];
+  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'weights_test', 'checkpoint_fuzz'];
   run('cmake', ['--build', buildDir, '--config', 'RelWithDebInfo', '--parallel', jobs, ...targets]);
 }
 
@@ -102,7 +102,7 @@ main(async () => {
   const results = [
     passes('checkpoint_test', [], 300),
     passes('kernels_test', [], 120),
-    passes('mapping_test', [], 120),
+    passes('weights_test', [], 120),
     passes('checkpoint_fuzz', ['--seconds', String(seconds), '--seed', String(seed)], seconds + 120),
   ];
   const failed = results.filter((ok) => !ok).length;

@@ -99,6 +99,8 @@ export interface OpenDeviceOptions {
    * host memory where the driver has VK_EXT_external_memory_host. No effect on other backends that cannot.
    */
   importHostMemory?: boolean;
+  /** The simulated device page-locks host memory where it lies, with CUDA's rules (see `WeightStore.pin`). */
+  locksHostMemory?: boolean;
 }
 
 /** Where the bytes of a device are; `free` is what the driver (or the simulation) still reports. */
@@ -176,6 +178,8 @@ export interface Device {
   readonly isHost: boolean;
   /** `place` can use weights where they lie in host memory. False on a host device, where nothing is placed. */
   readonly mapsHostMemory: boolean;
+  /** Host memory can be page-locked where it lies (see `WeightStore.pin`). */
+  readonly locksHostMemory: boolean;
   info(): DeviceInfo;
   memory(): DeviceMemory;
   resetPeak(): void;
@@ -320,13 +324,24 @@ export interface WeightStore {
   isPlaced(unit: number): boolean;
   /**
    * Free owned host memory of a placed unit (-1: the fixed part) that can be read again from its checkpoint; it is
-   * read again when next needed. Resolves with bytes freed: 0 where nothing is owned, on host devices, for replaced weights.
+   * read again when next needed, and the unit is unpinned unless something of it has to stay. Resolves with bytes freed: 0
+   * where nothing is owned, on host devices, for replaced weights.
    */
   dropHost(unit: number): Promise<number>;
   /** New data for one weight (same shape and dtype); placed copies are refreshed. */
   replace(name: string, data: TensorData): Promise<void>;
-  /** Pin (page-lock) the host side of a unit where the device has it; returns pinned bytes, 0 when it cannot. */
-  pin(unit: number): number;
+  /** Of a unit's host side (-1: the fixed part), bytes beside the checkpoint's file: owned by now or once it is used. */
+  ownedBytes(unit: number): number;
+  /**
+   * Pin (page-lock) the host side of a unit (-1: the fixed part) so that it is copied asynchronously and faster; whether it
+   * is placed does not matter. Weights in their file or in owned memory are locked where they lie where the backend can
+   * (CUDA, with GGML_CUDA_REGISTER_HOST set; whole pages, runs of at least 1 MiB). Elsewhere, and where that covers less
+   * than half of the unit, a host buffer of the backend takes the unit in the device's layout: what is owned moves there,
+   * what is still to be converted is written there at once, what lies in its file is copied. Resolves with the unit's
+   * bytes; 0 where the device has no such memory (or none left) or the weights cannot be read.
+   */
+  pin(unit: number): Promise<number>;
+  /** Values move back into plain memory, or are read again where there is not enough of it. Not pinned: nothing. */
   unpin(unit: number): void;
   dispose(): Promise<void>;
 }

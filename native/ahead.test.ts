@@ -41,7 +41,7 @@ describe('passes that repeat', () => {
     const part = await streamed(device);
     await slotsOf(device, part);
     for (let round = 0; round < 4; round++) {
-      part.stack.store.pin(0);
+      await part.stack.store.pin(0);
       expect((await part.run()).equals(part.expected)).toBe(true);
       part.stack.store.unpin(0);
     }

@@ -56,6 +56,8 @@ export function loadAddon(options: LoadOptions = {}): Addon {
       folder,
     });
   }
+  // ggml-cuda locks host memory where it lies only where this is set; what it refuses is pinned in buffers.
+  process.env.GGML_CUDA_REGISTER_HOST ??= '1';
   addon.loadBackends(folder);
   return addon;
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { Checkpoint, Device, DType, OpenDeviceOptions, WeightSpec, WeightStore } from './addon.ts';
 import { nativeFolder } from './load.ts';
+import { rawBytes, type StoredTensor, writeSafetensors } from './test-checkpoints.ts';
 import {
   absentVulkan,
   addon,
@@ -27,52 +28,23 @@ const width = 64;
 const rows = 3;
 const blocks = 4;
 
-interface Tensor {
-  name: string;
-  dtype: 'F32' | 'F16';
-  shape: number[];
-  bytes: Uint8Array;
-  /** Bytes before it. */
-  gap?: number;
-}
-
-/** A safetensors file whose tensors begin at a multiple of 256 bytes, but for what `gap` adds. */
-function writeFile(name: string, tensors: readonly Tensor[]): string {
-  const header: Record<string, unknown> = {};
-  const pieces: Uint8Array[] = [];
-  let offset = 0;
-  for (const [i, { name: tensor, dtype, shape, bytes, gap = 0 }] of tensors.entries()) {
-    const lead = ((256 - (offset % 256)) % 256) + gap;
-    if (lead > 0) {
-      header[`gap.${i}`] = { dtype: 'U8', shape: [lead], data_offsets: [offset, offset + lead] };
-      pieces.push(new Uint8Array(lead));
-      offset += lead;
-    }
-    header[tensor] = { dtype, shape, data_offsets: [offset, offset + bytes.length] };
-    pieces.push(bytes);
-    offset += bytes.length;
-  }
-  let text = JSON.stringify(header);
-  text += ' '.repeat((256 - ((text.length + 8) % 256)) % 256);
-  const size = new Uint8Array(8);
-  new DataView(size.buffer).setBigUint64(0, BigInt(text.length), true);
+function writeFile(name: string, tensors: readonly StoredTensor[]): string {
   const path = join(folder, name);
-  writeFileSync(path, Buffer.concat([size, Buffer.from(text), ...pieces]));
+  writeSafetensors(path, tensors, 256);
   return path;
 }
 
-const raw = (values: Float32Array) => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 const matrix = (seed: number) => noise(width * width, seed).map((value) => value / Math.sqrt(width));
 
 /** Residual blocks of rms_norm, linear, gelu, linear; `gapOf` shifts a tensor's place in the file. */
-function blockTensors(gapOf: (name: string) => number = () => 0): Tensor[] {
-  const tensors: Tensor[] = [];
+function blockTensors(gapOf: (name: string) => number = () => 0): StoredTensor[] {
+  const tensors: StoredTensor[] = [];
   for (let block = 0; block < blocks; block++) {
     const add = (name: string, dtype: 'F32' | 'F16', shape: number[], bytes: Uint8Array) =>
       tensors.push({ name: `${block}.${name}`, dtype, shape, bytes, gap: gapOf(`${block}.${name}`) });
-    add('norm', 'F32', [width], raw(noise(width, 900 + block).map((value) => 1 + value / 10)));
+    add('norm', 'F32', [width], rawBytes(noise(width, 900 + block).map((value) => 1 + value / 10)));
     add('up', 'F16', [width, width], toHalf(matrix(2 * block)));
-    add('down', 'F32', [width, width], raw(matrix(2 * block + 1)));
+    add('down', 'F32', [width, width], rawBytes(matrix(2 * block + 1)));
   }
   return tensors;
 }
@@ -275,13 +247,13 @@ describe.each(kinds)('on $kind', ({ kind, options }) => {
     await store.replace('2.down', fresh);
     const replaced = await runBlocks(on, store);
     expect(same(replaced, old)).toBe(false);
-    expect(store.mappedBytes).toBe(sizeOf(store) - raw(fresh).length);
+    expect(store.mappedBytes).toBe(sizeOf(store) - rawBytes(fresh).length);
     expect(on.memory().held.weights).toBe(sizeOf(store));
-    expect(store.ownedHostBytes).toBe(raw(fresh).length);
+    expect(store.ownedHostBytes).toBe(rawBytes(fresh).length);
     // Away and back: from its own memory now.
     await store.unplace(2);
     await store.place(2, undefined, true);
-    expect(store.unitStats(2).mappedBytes).toBe(store.unitBytes(2) - raw(fresh).length);
+    expect(store.unitStats(2).mappedBytes).toBe(store.unitBytes(2) - rawBytes(fresh).length);
     expect(same(await runBlocks(on, store), replaced)).toBe(true);
 
     const other = storeOf(checkpoint);

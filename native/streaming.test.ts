@@ -140,7 +140,7 @@ describe('bits', () => {
       const resident = await residentBytes(setup);
       await unplaceUnits(stack.store);
       for (let unit = 0; unit < stack.blocks; unit++) {
-        expect(stack.store.pin(unit)).toBe(stack.store.unitBytes(unit));
+        expect(await stack.store.pin(unit)).toBe(stack.store.unitBytes(unit));
       }
       await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch: true });
       for (let round = 0; round < 3; round++) expect(bytesOf(await run()).equals(resident)).toBe(true);

@@ -296,7 +296,9 @@ describe('a weight store', () => {
     await placing;
     expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
     await store.unplace(0);
-    store.pin(1);
+    const pinning = store.pin(1);
+    expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
+    expect(await pinning).toBe(64);
     expect(await failureCode(() => store.bind(two!))).toBe('InvalidArgument');
     store.unpin(1);
     store.bind(two!);
@@ -309,9 +311,9 @@ describe('a weight store', () => {
     const simulated = await addon.openDevice({ name: 'CPU', simulateBytes: 2 ** 16 });
     const store = make();
     store.bind(host);
-    expect(store.pin(1)).toBe(0);
+    expect(await store.pin(1)).toBe(0);
     store.bind(simulated);
-    expect([store.pin(1), store.pin(1)]).toEqual([64, 64]);
+    expect(await Promise.all([store.pin(1), store.pin(1)])).toEqual([64, 64]);
     store.unpin(1);
     store.unpin(1);
     await Promise.all([host.close(), simulated.close()]);

@@ -120,7 +120,7 @@ async function openStage(
   await store.place(-1);
   for (const unit of resident) await store.place(unit);
   // As the manager does: what streams comes from page-locked memory where the device has it.
-  for (let unit = 0; unit < layers; unit++) if (!resident.includes(unit)) store.pin(unit);
+  for (let unit = 0; unit < layers; unit++) if (!resident.includes(unit)) await store.pin(unit);
   const g = new GraphBuilder(addon);
   let y = g.input('x', 'f32', [rows, width]);
   for (let pass = 0; pass < passes; pass++) y = module.forward(g, y);

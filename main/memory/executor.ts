@@ -1,7 +1,7 @@
 import type { CancelToken } from '../../native/addon.ts';
 import type { DeviceBook } from './device-book.ts';
-import type { PinBudget } from './host-memory.ts';
 import { fixedPart, type ModelHandle } from './model-handle.ts';
+import type { PinBudget } from './pin-budget.ts';
 import { mib, reason } from './planner/reasons.ts';
 import { slotBytesOf } from './planner/slots.ts';
 import type { ComponentPlan, GiveUp, Plan } from './planner/types.ts';
@@ -51,21 +51,30 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     const placed = new Set(handle.placementOrder);
     if (handle.fixedPlaced) placed.add(fixedPart);
     const before = done;
-    for (const unit of [fixedPart, ...component.resident]) {
-      if (placed.has(unit)) continue;
+    const missing = [fixedPart, ...component.resident].filter((unit) => !placed.has(unit));
+    // Asking how much host memory is free takes longer than all the rest of a stage that finds everything in place.
+    const becomesWhole = missing.length > 0 && component.streamed.length === 0;
+    const copies = becomesWhole && keepsHostCopies(env) ? env.pinBudget() : 0;
+    for (const unit of missing) {
+      // First, so that what is converted is written there at once, and copied from there.
+      if (copies > 0) await env.pins.keep(handle, unit, copies);
       done += await move(handle, unit, 1, env);
       // Unit by unit: where memory is shared, all of it twice might not fit.
       if (env.inPlace && env.dropHostCopies) await handle.dropHostOf(unit);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
-    // Asking how much host memory is free takes longer than all the rest of a stage that finds everything in place.
     if (!env.pins.settled(handle, component.streamed)) {
-      env.pins.settle(handle, component.streamed, env.pinBudget());
+      await env.pins.settle(handle, component.streamed, env.pinBudget(), keepsHostCopies(env));
     }
     if (env.inPlace && done > before) tellMapped(handle, env);
     if (env.dropHostCopies && handle.isWhole && handle.hostBytes > 0) await handle.dropHost();
     handle.partial = partialOf(handle, plan, component);
   }
+}
+
+/** Components that are whole on the device keep a copy beside it. */
+function keepsHostCopies({ inPlace, dropHostCopies }: ExecutorEnvironment): boolean {
+  return !inPlace && !dropHostCopies;
 }
 
 /** Bytes that were to be used in place and that the device did not take. */

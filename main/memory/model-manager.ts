@@ -1,12 +1,12 @@
 import type { Device } from '../../native/addon.ts';
 import type { Calibration } from './calibration.ts';
 import { DeviceBook } from './device-book.ts';
-import { PinBudget } from './host-memory.ts';
 import { Inventory } from './inventory.ts';
 import { StageLearning } from './learning.ts';
 import { leaveDevice } from './leaving.ts';
 import type { ModelHandle } from './model-handle.ts';
 import { halveCap } from './out-of-memory.ts';
+import { PinBudget } from './pin-budget.ts';
 import { type PlacedStage, StagePlacer } from './place-stage.ts';
 import { PlanLog } from './plan-log.ts';
 import type { RequestPlan } from './planner/request.ts';
@@ -193,6 +193,18 @@ export class ModelManager {
       });
     }
     if (this.#options.checkAlways) this.verify();
+  }
+
+  /** Give up host copies that the checkpoint can give again, of what is on the device. Resolves with the bytes freed. */
+  async dropHost(handle: ModelHandle): Promise<number> {
+    const bytes = await handle.dropHost();
+    this.pins.releaseCopies(handle);
+    return bytes;
+  }
+
+  /** The policy may allow less pinned memory than before. */
+  limitPins(): void {
+    this.pins.limit(this.#options.policy().maxPinnedBytes);
   }
 
   /** Every idle component leaves the device (before training on it, say). Resolves with the bytes freed. */

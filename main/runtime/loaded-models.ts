@@ -121,6 +121,7 @@ export class LoadedModels {
   /** New settings are in force; what the window said of pins holds unless they say something new about them. */
   settingsChanged(before: Settings): void {
     if (pinsIn(before) !== pinsIn(this.#options.settings())) this.#pins.clear();
+    this.#options.manager.limitPins();
     this.#watchIdle();
   }
 
@@ -316,7 +317,7 @@ export class LoadedModels {
       for (const entry of this.#entries.values()) {
         if (entry.phase !== 'ready') continue;
         for (const handle of entry.handles) {
-          if (short() && handle.isWhole) freed += await handle.dropHost();
+          if (short() && handle.isWhole) freed += await this.#options.manager.dropHost(handle);
         }
       }
     }

@@ -215,6 +215,7 @@ describe('loaded models', () => {
     const { runtime, addon } = await runtimeWith({ 'compute.ram_reserve_mb': 4096 });
     const { component } = await use(runtime, model('a'));
     expect(component.handle.isWhole).toBe(true);
+    expect(component.store.pinned.size).toBe(10);
     addon.host = { ...addon.host, availableBytes: 1000 * MiB };
     component.store.dropHost = async () => {
       addon.host = { ...addon.host, availableBytes: 5000 * MiB };
@@ -222,6 +223,16 @@ describe('loaded models', () => {
     };
     expect(await runtime.relieveRam()).toBe(11 * 100);
     expect(runtime.models.list()).toHaveLength(1);
+    expect([component.store.pinned.size, runtime.manager.pins.bytes]).toEqual([0, 0]);
+    await runtime.close();
+  });
+
+  it('pinned memory keeps to a setting from the moment that it is made', async () => {
+    const { runtime } = await runtimeWith();
+    await use(runtime, model('a'));
+    expect(runtime.manager.pins.bytes).toBe(1000 * MiB);
+    await runtime.configure({ ...runtime.settings, 'compute.max_pinned_mb': 250 });
+    expect(runtime.manager.pins.bytes).toBe(200 * MiB);
     await runtime.close();
   });
 

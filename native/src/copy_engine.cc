@@ -11,6 +11,14 @@ Error copyFailed(const Device& device, const std::string& subject) {
                  {detailOf("device", device.name()), detailOf("subject", subject)});
 }
 
+void requireCopyable(const Device& device, const HostRange& source, const std::string& subject) {
+    const char* objection = device.hostLocks() ? device.hostLocks()->objection(source) : nullptr;
+    if (objection == nullptr) return;
+    Error error = copyFailed(device, subject);
+    error.message += std::string(" It cannot copy: ") + objection + ".";
+    throw error;
+}
+
 ggml_tensor bytesAt(ggml_backend_buffer_t buffer, uint8_t* address, size_t bytes) {
     ggml_tensor tensor{};
     tensor.type = GGML_TYPE_I8;

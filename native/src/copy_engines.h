@@ -7,6 +7,7 @@
 
 #include "copy_engine.h"
 #include "error.h"
+#include "host_lock.h"
 
 namespace mizuoto {
 
@@ -17,6 +18,9 @@ inline double secondsSince(CopyClock::time_point begin) {
 }
 
 Error copyFailed(const Device& device, const std::string& subject);
+
+/** Throws where a simulated device objects to this source of a copy. */
+void requireCopyable(const Device& device, const HostRange& source, const std::string& subject);
 
 /** Memory of a backend as a tensor of bytes, which it copies into and reads from. */
 ggml_tensor bytesAt(ggml_backend_buffer_t buffer, uint8_t* address, size_t bytes);

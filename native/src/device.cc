@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "host_import.h"
+#include "host_lock.h"
 #include "kept_objects.h"
 #include "processors.h"
 #include "software_vulkan.h"
@@ -84,6 +85,11 @@ void Device::open() {
     }
     bufferType_ = ggml_backend_dev_buffer_type(handle_);
     alignment_ = ggml_backend_buft_get_alignment(bufferType_);
+    if (!simulated_) {
+        hostLocks_ = hostLocksOf(ggml_backend_dev_backend_reg(handle_));
+    } else if (options_.locksHostMemory) {
+        hostLocks_ = std::make_shared<HostLocks>(HostLocking::simulated());
+    }
     maxBufferBytes_ = ggml_backend_buft_get_max_size(bufferType_);
     if (computesOnCpu_) configureCpu();
 }

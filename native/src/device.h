@@ -19,6 +19,7 @@ namespace mizuoto {
 
 class Device;
 class HostImports;
+class HostLocks;
 class Streamer;
 
 struct DeviceOptions {
@@ -31,6 +32,8 @@ struct DeviceOptions {
     double linkBytesPerSecond = 0;
     /** Read host memory in place where ggml's backend can and does not say so (Vulkan). */
     bool importHostMemory = false;
+    /** The simulated device page-locks host memory where it lies, as CUDA does. */
+    bool locksHostMemory = false;
 };
 
 /** Something that owns memory of a device, and must let go of it when the device closes. */
@@ -157,6 +160,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
     Streamer& streamer() { return *streamer_; }
     HostImports& imports() { return *imports_; }
+    /** Null where host memory cannot be page-locked in place. */
+    const std::shared_ptr<HostLocks>& hostLocks() const { return hostLocks_; }
 
   private:
     explicit Device(DeviceOptions options);
@@ -191,6 +196,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
     std::unique_ptr<Streamer> streamer_;
     std::unique_ptr<HostImports> imports_;
+    std::shared_ptr<HostLocks> hostLocks_;
 
     std::mutex resourcesMutex_;
     std::unordered_set<DeviceResource*> resources_;

@@ -42,7 +42,7 @@ bool convertible(ggml_type type) {
 }  // namespace
 
 AlignedBytes::AlignedBytes(size_t bytes) : bytes_(bytes) {
-    void* data = ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+    void* data = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (data == nullptr) {
         throw Error("OutOfHostMemory", "Host memory is used up: " + bytesText(bytes) + " were needed.",
                     {detailOf("needed", bytes)});
@@ -51,7 +51,7 @@ AlignedBytes::AlignedBytes(size_t bytes) : bytes_(bytes) {
 }
 
 void AlignedBytes::Free::operator()(uint8_t* data) const {
-    ::operator delete(data, std::align_val_t{kAlignment});
+    ::operator delete (data, std::align_val_t{kAlignment});
 }
 
 HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source)
@@ -88,42 +88,58 @@ HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& sha
 }
 
 void HostWeight::materialise() {
-    if (mapped_ || owned_.data() != nullptr) return;
-    owned_ = AlignedBytes(bytes_);
-    try {
-        convert();
-    } catch (...) {
-        owned_ = AlignedBytes();
-        throw;
-    }
+    if (mapped_ || own() != nullptr) return;
+    AlignedBytes fresh(bytes_);
+    convert(fresh.data());
+    owned_ = std::move(fresh);
 }
 
 size_t HostWeight::drop() {
-    if (source_.tensor == nullptr || mapped_ || owned_.data() == nullptr) return 0;
+    if (source_.tensor == nullptr || mapped_ || own() == nullptr) return 0;
     owned_ = AlignedBytes();
+    lodging_ = nullptr;
     return bytes_;
 }
 
-void HostWeight::convert() {
+void HostWeight::lodge(uint8_t* memory) {
+    if (mapped_ || own() != nullptr) {
+        std::memcpy(memory, data(), bytes_);
+    } else {
+        convert(memory);
+    }
+    if (mapped_) return;
+    owned_ = AlignedBytes();
+    lodging_ = memory;
+}
+
+void HostWeight::dislodge() {
+    if (!isLodged()) return;
+    AlignedBytes fresh(bytes_);
+    std::memcpy(fresh.data(), lodging_, bytes_);
+    owned_ = std::move(fresh);
+    lodging_ = nullptr;
+}
+
+void HostWeight::convert(uint8_t* target) {
     const CheckpointTensor& tensor = *source_.tensor;
     if (tensor.ggmlType == static_cast<int>(type_)) {
         source_.checkpoint->checkUnchanged();
-        std::memcpy(owned_.data(), tensor.data, bytes_);
+        std::memcpy(target, tensor.data, bytes_);
         return;
     }
     if (type_ == GGML_TYPE_F32) {
-        source_.checkpoint->readFloat32(tensor, reinterpret_cast<float*>(owned_.data()));
+        source_.checkpoint->readFloat32(tensor, reinterpret_cast<float*>(target));
         return;
     }
     // Piece by piece: the whole tensor never exists in float32.
     source_.checkpoint->forEachFloat32(tensor, [&](uint64_t begin, const float* values, uint64_t count) {
-        narrow(begin, values, static_cast<int64_t>(count));
+        narrow(target, begin, values, static_cast<int64_t>(count));
     });
 }
 
-void HostWeight::narrow(uint64_t begin, const float* values, int64_t count) {
+void HostWeight::narrow(uint8_t* target, uint64_t begin, const float* values, int64_t count) {
     if (type_ == GGML_TYPE_F16) {
-        auto* halves = reinterpret_cast<ggml_fp16_t*>(owned_.data()) + begin;
+        auto* halves = reinterpret_cast<ggml_fp16_t*>(target) + begin;
         ggml_fp32_to_fp16_row(values, halves, count);
         for (int64_t i = 0; i < count; ++i) {
             if ((halves[i] & 0x7FFF) == 0x7C00 && std::isfinite(values[i])) {
@@ -136,18 +152,17 @@ void HostWeight::narrow(uint64_t begin, const float* values, int64_t count) {
         return;
     }
     if (type_ == GGML_TYPE_BF16) {
-        ggml_fp32_to_bf16_row(values, reinterpret_cast<ggml_bf16_t*>(owned_.data()) + begin, count);
+        ggml_fp32_to_bf16_row(values, reinterpret_cast<ggml_bf16_t*>(target) + begin, count);
         return;
     }
     // These types are quantised block by block: rows do not matter, and pieces are whole blocks.
-    uint8_t* blocks = owned_.data() + ggml_row_size(type_, static_cast<int64_t>(begin));
+    uint8_t* blocks = target + ggml_row_size(type_, static_cast<int64_t>(begin));
     ggml_quantize_chunk(type_, values, blocks, 0, 1, count, nullptr);
 }
 
 void HostWeight::replace(const uint8_t* data) {
-    AlignedBytes fresh(bytes_);
-    std::memcpy(fresh.data(), data, bytes_);
-    owned_ = std::move(fresh);
+    if (mapped_ || own() == nullptr) owned_ = AlignedBytes(bytes_);
+    std::memcpy(isLodged() ? lodging_ : owned_.data(), data, bytes_);
     mapped_ = false;
     source_ = {};
 }

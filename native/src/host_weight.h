@@ -36,15 +36,15 @@ struct WeightSource {
 };
 
 /**
- * The host side of one weight: the checkpoint's own bytes where type and alignment allow, else an owned
- * buffer that is filled at first use.
+ * The host side of one weight: the checkpoint's own bytes where type and alignment allow, else memory that is
+ * filled at first use: an owned buffer, or a place in page-locked memory (a lodging).
  */
 class HostWeight {
   public:
     /** Throws ShapeMismatch or UnsupportedDType when the source cannot become this type and shape. */
     HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source);
 
-    /** Bytes that this weight owns, or will own once it is used. */
+    /** Bytes beside the checkpoint's that this weight has, or will have once it is used. */
     size_t ownedBytes() const { return mapped_ ? 0 : bytes_; }
     size_t bytes() const { return bytes_; }
 
@@ -55,16 +55,32 @@ class HostWeight {
     /** Reads and converts what is not there yet. Not on the JavaScript thread. */
     void materialise();
     /** Null before `materialise`. */
-    const uint8_t* data() const { return mapped_ ? source_.tensor->data : owned_.data(); }
+    const uint8_t* data() const { return mapped_ ? source_.tensor->data : own(); }
     /** Gives up what `materialise` made and can make again. Returns bytes freed. */
     size_t drop();
-    /** New values, in the weight's type; `bytes` as before. */
+    /**
+     * New values, in the weight's type; `bytes` as before. Memory of its own keeps its address. Throws
+     * OutOfHostMemory, and nothing changes.
+     */
     void replace(const uint8_t* data);
 
+    /**
+     * `memory` holds its values from now on: what is owned moves there, what is not there yet is read and
+     * converted there. Of a weight in a mapped file it gets a copy, and the file stays. Not on the JavaScript
+     * thread.
+     */
+    void lodge(uint8_t* memory);
+    bool isLodged() const { return lodging_ != nullptr; }
+    /** Back into a buffer of its own. Throws OutOfHostMemory, and nothing changes. */
+    void dislodge();
+    /** Its values go with their lodging: nobody asks for them again. */
+    void forgetLodging() { lodging_ = nullptr; }
+
   private:
-    void convert();
-    /** Writes `count` values in the weight's type, from element `begin` on. */
-    void narrow(uint64_t begin, const float* values, int64_t count);
+    const uint8_t* own() const { return lodging_ != nullptr ? lodging_ : owned_.data(); }
+    void convert(uint8_t* target);
+    /** Writes `count` values in the weight's type, from element `begin` of `target` on. */
+    void narrow(uint8_t* target, uint64_t begin, const float* values, int64_t count);
 
     std::string name_;
     ggml_type type_;
@@ -72,6 +88,8 @@ class HostWeight {
     WeightSource source_;
     bool mapped_ = false;
     AlignedBytes owned_;
+    /** Memory of someone else that stands for `owned_`. */
+    uint8_t* lodging_ = nullptr;
 };
 
 }  // namespace mizuoto

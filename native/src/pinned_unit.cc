@@ -1,46 +1,68 @@
 #include "pinned_unit.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <utility>
 
 #include "error.h"
+#include "host_import.h"
 #include "kept_objects.h"
 
 namespace mizuoto {
 namespace {
 
 /** Locking smaller ranges costs more than it saves. */
-constexpr size_t kSmallestRegistered = 1 << 20;
+constexpr size_t kSmallestLocked = 1 << 20;
 
 KeptObjects<ggml_backend_buffer_t> keptBuffers;
 
 }  // namespace
 
-std::shared_ptr<PinnedUnit> PinnedUnit::make(const std::shared_ptr<Device>& device, size_t unitBytes) {
-    if (device->isHost()) return nullptr;
-    auto unit = std::shared_ptr<PinnedUnit>(new PinnedUnit());
-    unit->device_ = device;
-    unit->bytes_ = unitBytes;
-    if (device->simulated()) return unit;
-
-    ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(device->handle());
-    const auto address = [&](const char* symbol) {
-        return ggml_backend_reg_get_proc_address(registry, symbol);
+std::unique_ptr<PinnedUnit> PinnedUnit::inPlace(const Device& device, size_t unitBytes,
+                                                const std::vector<Source>& weights) {
+    const auto& locks = device.hostLocks();
+    if (!locks) return nullptr;
+    std::unique_ptr<PinnedUnit> unit(new PinnedUnit(unitBytes));
+    size_t wanted = 0;
+    size_t locked = 0;
+    const auto lockAll = [&](const std::vector<HostRange>& ranges, const std::shared_ptr<const void>& owner) {
+        for (const HostRange& pages : wholePages(ranges, pageBytes(), kSmallestLocked)) {
+            auto taken = locks->take(pages, owner);
+            if (!taken) continue;
+            locked += pages.bytes;
+            unit->locks_.push_back(std::move(taken));
+        }
     };
-    const auto registerBuffer =
-        reinterpret_cast<RegisterBuffer>(address("ggml_backend_register_host_buffer"));
-    const auto unregister =
-        reinterpret_cast<UnregisterBuffer>(address("ggml_backend_unregister_host_buffer"));
-    // ggml-cuda answers "no" to every registration unless the environment asks for it.
-    if (registerBuffer != nullptr && unregister != nullptr &&
-        std::getenv("GGML_CUDA_REGISTER_HOST") != nullptr) {
-        unit->registerBuffer_ = registerBuffer;
-        unit->unregisterBuffer_ = unregister;
+    std::vector<bool> done(weights.size(), false);
+    for (size_t i = 0; i < weights.size(); ++i) {
+        wanted += weights[i].range.bytes;
+        if (done[i]) continue;
+        // Memory of one owner is locked in runs; what a weight owns alone, by itself.
+        std::vector<HostRange> ranges;
+        for (size_t j = i; j < weights.size(); ++j) {
+            if (done[j] || (j > i && (!weights[i].owner || weights[j].owner != weights[i].owner))) continue;
+            ranges.push_back(weights[j].range);
+            done[j] = true;
+        }
+        lockAll(ranges, weights[i].owner);
+    }
+    // A unit that is pageable for its larger part is better off in a buffer.
+    if (locked * 2 < wanted) return nullptr;
+    return unit;
+}
+
+std::unique_ptr<PinnedUnit> PinnedUnit::buffer(const std::shared_ptr<Device>& device, size_t unitBytes) {
+    std::unique_ptr<PinnedUnit> unit(new PinnedUnit(unitBytes));
+    if (device->simulated()) {
+        try {
+            unit->plain_ = AlignedBytes(unitBytes);
+        } catch (const Error&) {
+            return nullptr;
+        }
+        unit->memory_ = unit->plain_.data();
         return unit;
     }
-
     ggml_backend_buffer_type_t type = ggml_backend_dev_host_buffer_type(device->handle());
     if (type == nullptr) return nullptr;
+    unit->device_ = device;
     if (device->keepsMemory()) unit->buffer_ = keptBuffers.take(type, unitBytes).value_or(nullptr);
     try {
         callBackend(device->name(), [&] {
@@ -51,18 +73,11 @@ std::shared_ptr<PinnedUnit> PinnedUnit::make(const std::shared_ptr<Device>& devi
     }
     // Out of page-locked memory, backends hand out plain memory under another type.
     if (unit->buffer_ == nullptr || ggml_backend_buffer_get_type(unit->buffer_) != type) return nullptr;
-    unit->copy_ = static_cast<uint8_t*>(ggml_backend_buffer_get_base(unit->buffer_));
+    unit->memory_ = static_cast<uint8_t*>(ggml_backend_buffer_get_base(unit->buffer_));
     return unit;
 }
 
-void PinnedUnit::lock(const uint8_t* data, size_t bytes) {
-    if (registerBuffer_ == nullptr || bytes < kSmallestRegistered) return;
-    void* address = const_cast<uint8_t*>(data);
-    if (registerBuffer_(address, bytes)) registered_.push_back(address);
-}
-
 PinnedUnit::~PinnedUnit() {
-    for (void* data : registered_) unregisterBuffer_(data);
     if (buffer_ == nullptr) return;
     if (device_->keepsMemory()) {
         keptBuffers.keep(ggml_backend_buffer_get_type(buffer_), ggml_backend_buffer_get_size(buffer_),

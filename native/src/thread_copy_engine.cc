@@ -148,6 +148,7 @@ class ThreadCopyEngine final : public CopyEngine {
         }
         for (const UnitPiece& piece : slot.request.pieces) {
             if (device_.faults().copyFails()) throw copyFailed(device_, slot.request.subject);
+            requireCopyable(device_, {piece.data, piece.bytes}, slot.request.subject);
             for (size_t done = 0; done < piece.bytes; done += kPiece) {
                 if (stop()) return false;
                 const size_t bytes = std::min(kPiece, piece.bytes - done);

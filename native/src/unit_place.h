@@ -29,6 +29,8 @@ class UnitPlace {
     bool isMapped(size_t weight) const { return places_[weight].mapped; }
     ggml_backend_buffer_t buffer(size_t weight) const { return places_[weight].buffer; }
     uint8_t* address(size_t weight) const { return places_[weight].address; }
+    /** All its weights are in one buffer, one after the other. */
+    bool isOnePiece() const { return buffers_.size() == 1 && mappedBytes() == 0; }
     size_t mappedBytes() const { return mapped_ ? mapped_->bytes() : 0; }
     /** Were to be read in place, and the device would not. */
     size_t refusedBytes() const { return refusedBytes_; }

@@ -1,10 +1,11 @@
-// Weights of a component on their way: to the device and back, replaced, pinned, given up on the host.
+// Weights of a component on their way: to the device and back, replaced, given up on the host.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
 
+#include "copy_engines.h"
 #include "error.h"
 #include "streamer.h"
 #include "weight_store.h"
@@ -40,21 +41,8 @@ size_t WeightStore::place(int position, bool inPlace, const CancelPointer& cance
                           mappable ? mapping_.windowOf(index(weight)) : nullptr});
     }
     auto place = std::make_unique<UnitPlace>(device_, wanted);
-    size_t copied = 0;
     std::chrono::duration<double> taken{0};
-    for (int weight : unit.weights) {
-        Weight& entry = *weights_[index(weight)];
-        if (place->isMapped(entry.inUnit)) {
-            // Read from the disk by now, rather than when they are first computed with.
-            entry.host.checkpoint()->willNeed(*entry.host.inFile());
-            continue;
-        }
-        materialise(entry);
-        const auto begin = std::chrono::steady_clock::now();
-        upload(entry, *place, cancel);
-        taken += std::chrono::steady_clock::now() - begin;
-        copied += entry.host.bytes();
-    }
+    const size_t copied = uploadUnit(unit, *place, taken, cancel);
     settle(unit, std::move(place));
     const std::lock_guard lock(statsMutex_);
     unit.stats.copies += copied > 0 ? 1 : 0;
@@ -86,38 +74,89 @@ void WeightStore::materialise(Weight& weight) {
 
 size_t WeightStore::dropHost(int position) {
     Unit& unit = *units_[slot(position)];
-    if (!unit.placed || unit.pinned) return 0;
+    if (!unit.placed) return 0;
     awaitDeparture();
+    // Memory that is locked where it lies is unlocked before it goes.
+    if (unit.pinned && unit.pinned->memory() == nullptr) setPinned(unit, nullptr);
     size_t freed = 0;
+    bool lodged = false;
     for (int weight : unit.weights) {
         Weight& entry = *weights_[index(weight)];
         const size_t bytes = entry.host.drop();
         entry.dropped = entry.dropped || bytes > 0;
         freed += bytes;
+        lodged = lodged || entry.host.isLodged();
     }
+    if (!lodged) setPinned(unit, nullptr);
     ownedHostBytes_ -= freed;
     return freed;
 }
 
-void WeightStore::upload(const Weight& weight, const UnitPlace& place, const CancelPointer& cancel) {
-    if (device_->faults().copyFails()) {
-        throw Error("DeviceLost",
-                    device_->name() + " failed while copying " + component_ + ": " + weight.name + ".",
-                    {detailOf("device", device_->name()), detailOf("component", component_),
-                     detailOf("parameter", weight.name)});
+size_t WeightStore::uploadUnit(Unit& unit, const UnitPlace& place, std::chrono::duration<double>& taken,
+                               const CancelPointer& cancel) {
+    using Clock = std::chrono::steady_clock;
+    const uint8_t* pinned = unit.pinned ? unit.pinned->memory() : nullptr;
+    if (pinned != nullptr && place.isOnePiece()) {
+        const auto begin = Clock::now();
+        failIfOrdered(*weights_[index(unit.weights.front())]);
+        ggml_tensor target = bytesAt(place.buffer(0), place.address(0), unit.deviceBytes);
+        copyTo(target, {{pinned, unit.deviceBytes}}, cancel);
+        taken += Clock::now() - begin;
+        return unit.deviceBytes;
     }
+    size_t copied = 0;
+    for (int weight : unit.weights) {
+        Weight& entry = *weights_[index(weight)];
+        if (place.isMapped(entry.inUnit)) {
+            // Read from the disk by now, rather than when they are first computed with.
+            entry.host.checkpoint()->willNeed(*entry.host.inFile());
+            continue;
+        }
+        materialise(entry);
+        const auto begin = Clock::now();
+        upload(unit, entry, place, cancel);
+        taken += Clock::now() - begin;
+        copied += entry.host.bytes();
+    }
+    return copied;
+}
+
+void WeightStore::failIfOrdered(const Weight& weight) const {
+    if (!device_->faults().copyFails()) return;
+    throw Error("DeviceLost",
+                device_->name() + " failed while copying " + component_ + ": " + weight.name + ".",
+                {detailOf("device", device_->name()), detailOf("component", component_),
+                 detailOf("parameter", weight.name)});
+}
+
+void WeightStore::upload(Unit& unit, const Weight& weight, const UnitPlace& place,
+                         const CancelPointer& cancel) {
+    failIfOrdered(weight);
     ggml_tensor target = *weight.layout;
-    const size_t bytes = weight.host.bytes();
     callBackend(device_->name(), [&] {
         unbind(&target);
         ggml_backend_tensor_alloc(place.buffer(weight.inUnit), &target, place.address(weight.inUnit));
-        for (size_t done = 0; done < bytes;) {
-            const size_t piece = std::min(kUploadPiece, bytes - done);
-            ggml_backend_tensor_set(&target, weight.host.data() + done, done, piece);
-            device_->streamer().paceLink(piece, cancel);
-            done += piece;
-            throwIfCancelled(cancel);
-            if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
+    });
+    const bool lodged = unit.pinned && unit.pinned->memory() != nullptr;
+    const uint8_t* source = lodged ? unit.pinned->memory() + weight.offset : weight.host.data();
+    copyTo(target, rangesOf(unit, {source, weight.host.bytes()}), cancel);
+}
+
+void WeightStore::copyTo(ggml_tensor& target, const std::vector<HostRange>& ranges,
+                         const CancelPointer& cancel) {
+    callBackend(device_->name(), [&] {
+        size_t at = 0;
+        for (const HostRange& range : ranges) {
+            requireCopyable(*device_, range, component_);
+            for (size_t done = 0; done < range.bytes;) {
+                const size_t piece = std::min(kUploadPiece, range.bytes - done);
+                ggml_backend_tensor_set(&target, range.data + done, at, piece);
+                device_->streamer().paceLink(piece, cancel);
+                done += piece;
+                at += piece;
+                throwIfCancelled(cancel);
+                if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
+            }
         }
     });
 }
@@ -143,11 +182,15 @@ size_t WeightStore::unplace(int position) {
 }
 
 void WeightStore::unplaceAll() {
-    for (int unit = -1; unit < unitCount(); ++unit) {
-        unplace(unit);
-        units_[slot(unit)]->pinned.reset();
-    }
+    for (int unit = -1; unit < unitCount(); ++unit) unplace(unit);
     if (device_) device_->streamer().forget(*this);
+    awaitDeparture();
+    // A store that is disposed of has no use for its values.
+    for (auto& weight : weights_) weight->host.forgetLodging();
+    for (auto& unit : units_) {
+        unit->touched.clear();
+        setPinned(*unit, nullptr);
+    }
 }
 
 void WeightStore::touch(Unit& unit) {
@@ -167,10 +210,15 @@ void WeightStore::replace(int position, const uint8_t* data) {
     }
     awaitDeparture();
     if (device_ && !device_->isHost()) device_->streamer().forget(*this, weight.unit);
-    const size_t ownedBefore = weight.dropped ? 0 : weight.host.ownedBytes();
-    weight.dropped = false;
+    const size_t owned = weight.host.ownedBytes();
+    const size_t counted = weight.dropped ? 0 : owned;
     weight.host.replace(data);
-    ownedHostBytes_ += weight.host.ownedBytes() - ownedBefore;
+    weight.dropped = false;
+    ownedHostBytes_ += weight.host.ownedBytes() - counted;
+    unit.ownedBytes += weight.host.ownedBytes() - owned;
+    if (unit.pinned && unit.pinned->memory() != nullptr && !weight.host.isLodged()) {
+        weight.host.lodge(unit.pinned->memory() + weight.offset);
+    }
     touch(unit);
     if (!device_) return;
     if (weight.hostBuffer != nullptr) {
@@ -178,21 +226,24 @@ void WeightStore::replace(int position, const uint8_t* data) {
         weight.hostBuffer = nullptr;
     }
     if (device_->isHost()) return refreshHostBuffer(weight);
-    if (unit.pinned && unit.pinned->copy() != nullptr) {
-        std::memcpy(unit.pinned->copy() + weight.offset, data, weight.host.bytes());
-    }
-    if (onDevice) upload(weight, *unit.place, nullptr);
+    if (onDevice) upload(unit, weight, *unit.place, nullptr);
 }
 
 std::vector<UnitPiece> WeightStore::pieces(int position) {
     Unit& unit = *units_[slot(position)];
-    if (unit.pinned && unit.pinned->copy() != nullptr) return {{unit.pinned->copy(), 0, unit.deviceBytes}};
+    if (unit.pinned && unit.pinned->memory() != nullptr) {
+        return {{unit.pinned->memory(), 0, unit.deviceBytes}};
+    }
     std::vector<UnitPiece> pieces;
     pieces.reserve(unit.weights.size());
     for (int weight : unit.weights) {
         Weight& entry = *weights_[index(weight)];
         materialise(entry);
-        pieces.push_back({entry.host.data(), entry.offset, entry.host.bytes()});
+        size_t offset = entry.offset;
+        for (const HostRange& range : rangesOf(unit, {entry.host.data(), entry.host.bytes()})) {
+            pieces.push_back({range.data, offset, range.bytes});
+            offset += range.bytes;
+        }
     }
     return pieces;
 }
@@ -209,42 +260,6 @@ std::optional<std::vector<UnitPiece>> WeightStore::piecesAhead(const Device& dev
 
 void WeightStore::awaitDeparture() const {
     while (departing_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-size_t WeightStore::pin(int position) {
-    Unit& unit = *units_[slot(position)];
-    const auto& device = requireDevice();
-    if (unit.pinRequest) return unit.pinRequest->bytes();
-    // One transfer per unit needs the unit in one buffer.
-    if (unit.weights.empty() || unit.deviceBytes > device->maxBufferBytes()) return 0;
-    unit.pinRequest = PinnedUnit::make(device, unit.deviceBytes);
-    if (!unit.pinRequest) return 0;
-    device->post([self = shared_from_this(), running = pinning_, &unit, pinned = unit.pinRequest] {
-        try {
-            if (pinned->copy() != nullptr) std::memset(pinned->copy(), 0, pinned->bytes());
-            for (int weight : unit.weights) {
-                Weight& entry = *self->weights_[index(weight)];
-                self->materialise(entry);
-                pinned->lock(entry.host.data(), entry.host.bytes());
-                if (pinned->copy() == nullptr) continue;
-                std::memcpy(pinned->copy() + entry.offset, entry.host.data(), entry.host.bytes());
-            }
-            unit.pinned = pinned;
-        } catch (const Error&) {
-            // Unreadable weights are reported where they are used; until then the unit is just not pinned.
-        }
-    });
-    return unit.pinRequest->bytes();
-}
-
-void WeightStore::unpin(int position) {
-    Unit& unit = *units_[slot(position)];
-    if (!unit.pinRequest) return;
-    unit.pinRequest.reset();
-    device_->post([self = shared_from_this(), &unit, position] {
-        self->device_->streamer().leave(*self, position);
-        unit.pinned.reset();
-    });
 }
 
 }  // namespace mizuoto

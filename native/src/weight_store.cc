@@ -51,6 +51,7 @@ WeightStore::WeightStore(std::string component, std::vector<WeightSpec> specs)
         }
         HostWeight host(spec.name, spec.type, spec.shape, std::move(spec.source));
         owned += host.ownedBytes();
+        units_[slot(spec.unit)]->ownedBytes += host.ownedBytes();
         auto weight = std::unique_ptr<Weight>(
             new Weight{std::move(spec.name), std::move(spec.shape), spec.type, spec.unit, std::move(host)});
         const auto ne = toNe(weight->shape);
@@ -143,16 +144,16 @@ void WeightStore::bind(const std::shared_ptr<Device>& device) {
     }
     const bool placed =
         std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->placed.load(); });
-    const bool pinned = std::any_of(units_.begin(), units_.end(),
-                                    [](const auto& unit) { return unit->pinRequest != nullptr; });
+    // What is on its way out of page-locked memory still reads the offsets that are laid anew here.
+    while (unpinning_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const bool pinned =
+        std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->isPinned.load(); });
     if (placed || pinned) {
         throw Error("InvalidArgument",
                     "The weights of " + component_ + " are still " + (placed ? "placed" : "pinned") +
                         " for " + device_->name() + ": give them up before binding them elsewhere.",
                     {detailOf("component", component_), detailOf("device", device_->name())});
     }
-    // A copy into page-locked memory still reads the offsets that are laid anew here.
-    while (pinning_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (device_ && !device_->isHost()) {
         device_->post([self = shared_from_this(), left = device_, departing = departing_] {
             left->streamer().forget(*self);

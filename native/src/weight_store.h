@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -89,14 +90,18 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     void announceWork(int delta) { announced_ += delta; }
     void dispose() { disposed_ = true; }
     void requireAlive() const;
-    /**
-     * Page-locked bytes; 0 where the device has no such memory. The copy, if one is needed, follows on its
-     * thread. JavaScript's thread, like `unpin`.
-     */
-    size_t pin(int unit);
-    void unpin(int unit);
+    /** What is not pinned stays so. On JavaScript's thread; what has to be done follows on the device's. */
+    void requestUnpin(int unit);
+    /** Bytes beside the checkpoint's that the unit's host side has, or will have once it is used. */
+    size_t ownedBytes(int unit) const { return units_[slot(unit)]->ownedBytes.load(); }
 
     // On the device's thread.
+    /**
+     * Page-lock the unit's host side: where it lies, or moved into a buffer of the backend, where values that
+     * are still to be converted are written at once. Returns bytes locked; 0 where the device has no such
+     * memory, has none left, or the weights cannot be read (placing them says why).
+     */
+    size_t pin(int unit);
     /** `inPlace`: weights that the device can read where they lie are not copied. */
     size_t place(int unit, bool inPlace, const CancelPointer& cancel);
     size_t unplace(int unit);
@@ -152,9 +157,11 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
         size_t deviceBytes = 0;
         /** Null: not on the device. */
         std::unique_ptr<UnitPlace> place;
-        /** What JavaScript asked for, and what is ready to copy from (the device's thread). */
-        std::shared_ptr<PinnedUnit> pinRequest;
-        std::shared_ptr<PinnedUnit> pinned;
+        std::unique_ptr<PinnedUnit> pinned;
+        std::atomic<bool> isPinned{false};
+        std::atomic<size_t> ownedBytes{0};
+        /** Locks of others on memory that this unit reads, too: they stay as long as it may. */
+        std::vector<std::shared_ptr<HostLock>> touched;
         std::atomic<uint64_t> version{0};
         UnitStats stats;
         std::atomic<bool> placed{false};
@@ -165,7 +172,23 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     size_t slot(int unit) const;
     void layOut(ggml_backend_buffer_type_t type, size_t alignment);
     Mapping mappingFor(const Device& device) const;
-    void upload(const Weight& weight, const UnitPlace& place, const CancelPointer& cancel);
+    /** All of a unit that is not mapped. Returns bytes copied; `taken` grows by the time that the copies
+     * took. */
+    size_t uploadUnit(Unit& unit, const UnitPlace& place, std::chrono::duration<double>& taken,
+                      const CancelPointer& cancel);
+    /** Tests order copies to fail. */
+    void failIfOrdered(const Weight& weight) const;
+    void upload(Unit& unit, const Weight& weight, const UnitPlace& place, const CancelPointer& cancel);
+    void copyTo(ggml_tensor& target, const std::vector<HostRange>& ranges, const CancelPointer& cancel);
+    /** Cut where page-locked memory begins or ends. */
+    std::vector<HostRange> rangesOf(Unit& unit, const HostRange& source) const;
+    std::vector<PinnedUnit::Source> sourcesOf(const Unit& unit) const;
+    /** All values of the unit into this memory, laid out as on the device. Throws, and all is as before. */
+    void lodge(Unit& unit, uint8_t* memory);
+    /** False where host memory does not suffice: what is lodged stays so. */
+    bool dislodge(Unit& unit);
+    void unpin(int unit);
+    void setPinned(Unit& unit, std::unique_ptr<PinnedUnit> pinned);
     /** Takes note of where the unit is now. */
     void settle(Unit& unit, std::unique_ptr<UnitPlace> place);
     void noteMapped(Unit& unit);
@@ -191,8 +214,8 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     mutable std::mutex statsMutex_;
     std::atomic<bool> disposed_{false};
     int announced_ = 0;
-    /** Copies into page-locked memory on their way; each holds one reference. */
-    std::shared_ptr<int> pinning_ = std::make_shared<int>(0);
+    /** Moves out of page-locked memory on their way; each holds one reference. */
+    std::shared_ptr<int> unpinning_ = std::make_shared<int>(0);
     /** As `pinning_`, for devices that were told that the store has left them. */
     std::shared_ptr<int> departing_ = std::make_shared<int>(0);
     /** Held while the store goes to another device, and while one looks at it unasked. */

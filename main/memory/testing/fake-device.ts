@@ -39,6 +39,7 @@ export class FakeDevice implements Device {
   readonly simulated = false;
   readonly isHost: boolean;
   readonly mapsHostMemory: boolean;
+  readonly locksHostMemory: boolean;
   readonly held: DeviceMemory['held'] = { weights: 0, slots: 0, compute: 0, io: 0, state: 0 };
   readonly log: string[] = [];
   totalBytes: number;
@@ -62,11 +63,13 @@ export class FakeDevice implements Device {
       foreignMiB?: number;
       isHost?: boolean;
       mapsHostMemory?: boolean;
+      locksHostMemory?: boolean;
       kind?: DeviceInfo['kind'];
     } = {},
   ) {
     this.isHost = options.isHost ?? false;
     this.mapsHostMemory = options.mapsHostMemory ?? false;
+    this.locksHostMemory = options.locksHostMemory ?? false;
     this.name = options.name ?? (this.isHost ? 'CPU' : 'GPU0');
     this.kind = options.kind ?? (this.isHost ? 'cpu' : 'gpu');
     this.totalBytes = (options.totalMiB ?? 8192) * MiB;
@@ -211,9 +214,11 @@ export class FakeStore implements WeightStore {
   readonly component: string;
   readonly id = FakeStore.#nextId++;
   readonly fixedBytes: number;
-  ownedHostBytes: number;
+  /** Values are converted; else they are used as they lie in their file. */
+  readonly owned: boolean;
   readonly replaced: string[] = [];
   readonly pinned = new Set<number>();
+  readonly dropped = new Set<number>();
   streamedBytes = 0;
   disposed = false;
   readonly #unitBytes: readonly number[];
@@ -221,11 +226,11 @@ export class FakeStore implements WeightStore {
   readonly #stats = new Map<number, UnitStats>();
   #device: FakeDevice | null = null;
 
-  constructor(component: string, fixedBytes: number, unitBytes: readonly number[]) {
+  constructor(component: string, fixedBytes: number, unitBytes: readonly number[], owned = true) {
     this.component = component;
     this.fixedBytes = fixedBytes;
     this.#unitBytes = unitBytes;
-    this.ownedHostBytes = unitBytes.reduce((sum, bytes) => sum + bytes, fixedBytes);
+    this.owned = owned;
   }
 
   get unitCount(): number {
@@ -234,6 +239,18 @@ export class FakeStore implements WeightStore {
 
   unitBytes(unit: number): number {
     return unit === -1 ? this.fixedBytes : this.#unitBytes[unit]!;
+  }
+
+  ownedBytes(unit: number): number {
+    return this.owned ? this.unitBytes(unit) : 0;
+  }
+
+  get ownedHostBytes(): number {
+    let bytes = 0;
+    for (let unit = -1; unit < this.unitCount; unit++) {
+      if (!this.dropped.has(unit)) bytes += this.ownedBytes(unit);
+    }
+    return bytes;
   }
 
   unitStats(unit: number): UnitStats {
@@ -259,6 +276,7 @@ export class FakeStore implements WeightStore {
     await Promise.resolve();
     if (signal?.cancelled) throw new FakeNativeError('Cancelled', 'Cancelled.');
     if (this.#placed.has(unit)) return 0;
+    this.dropped.delete(unit);
     const device = this.#device!;
     device.allocate('weights', this.unitBytes(unit));
     const stats = this.unitStats(unit);
@@ -300,17 +318,22 @@ export class FakeStore implements WeightStore {
   }
 
   async dropHost(unit: number): Promise<number> {
-    const bytes = Math.min(this.ownedHostBytes, this.unitBytes(unit));
-    this.ownedHostBytes -= bytes;
-    return bytes;
+    if (!this.#placed.has(unit) || this.dropped.has(unit)) return 0;
+    this.dropped.add(unit);
+    this.pinned.delete(unit);
+    return this.ownedBytes(unit);
   }
 
   async replace(name: string, _data: TensorData): Promise<void> {
     this.replaced.push(name);
   }
 
-  pin(unit: number): number {
+  async pin(unit: number): Promise<number> {
+    await Promise.resolve();
+    if (this.disposed || this.unitBytes(unit) === 0) return 0;
     this.pinned.add(unit);
+    this.dropped.delete(unit);
+    this.#device!.log.push(`!${this.component}[${unit}]`);
     return this.unitBytes(unit);
   }
 
@@ -350,6 +373,8 @@ export function fakeComponent(
     fixed?: number;
     units?: readonly number[];
     marks?: readonly (Mark | null)[];
+    /** Its weights are used as they lie in their file. */
+    inFile?: boolean;
   },
 ): FakeComponent {
   const sizes = (options.units ?? []).map((size) => size * MiB);
@@ -368,7 +393,7 @@ export function fakeComponent(
     unitModules: [...parts],
     fixedBytes,
   };
-  const store = new FakeStore(options.component, fixedBytes, sizes);
+  const store = new FakeStore(options.component, fixedBytes, sizes, options.inFile !== true);
   const model = options.model ?? 'test';
   const handle = new ModelHandle({
     component: options.component,

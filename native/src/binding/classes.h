@@ -42,6 +42,7 @@ class DeviceBinding final : public Wrapped<DeviceBinding, Device> {
     Napi::Value kind(const Napi::CallbackInfo& info);
     Napi::Value simulated(const Napi::CallbackInfo& info);
     Napi::Value isHost(const Napi::CallbackInfo& info);
+    Napi::Value locksHostMemory(const Napi::CallbackInfo& info);
     Napi::Value mapsHostMemory(const Napi::CallbackInfo& info);
     Napi::Value info(const Napi::CallbackInfo& info);
     Napi::Value memory(const Napi::CallbackInfo& info);
@@ -135,6 +136,7 @@ class WeightStoreBinding final : public Wrapped<WeightStoreBinding, WeightStore>
     Napi::Value unplace(const Napi::CallbackInfo& info);
     Napi::Value isPlaced(const Napi::CallbackInfo& info);
     Napi::Value replace(const Napi::CallbackInfo& info);
+    Napi::Value ownedBytes(const Napi::CallbackInfo& info);
     Napi::Value pin(const Napi::CallbackInfo& info);
     Napi::Value unpin(const Napi::CallbackInfo& info);
     Napi::Value dispose(const Napi::CallbackInfo& info);

@@ -38,6 +38,9 @@ DeviceOptions readOptions(const Napi::Value& value) {
     if (const Napi::Value value = object.Get("importHostMemory"); !isAbsent(value)) {
         options.importHostMemory = readBoolean(value, "options.importHostMemory");
     }
+    if (const Napi::Value value = object.Get("locksHostMemory"); !isAbsent(value)) {
+        options.locksHostMemory = readBoolean(value, "options.locksHostMemory");
+    }
     return options;
 }
 
@@ -71,6 +74,7 @@ void DeviceBinding::define(Napi::Env env) {
                                     InstanceAccessor<&DeviceBinding::simulated>("simulated"),
                                     InstanceAccessor<&DeviceBinding::isHost>("isHost"),
                                     InstanceAccessor<&DeviceBinding::mapsHostMemory>("mapsHostMemory"),
+                                    InstanceAccessor<&DeviceBinding::locksHostMemory>("locksHostMemory"),
                                     InstanceMethod<&DeviceBinding::info>("info"),
                                     InstanceMethod<&DeviceBinding::memory>("memory"),
                                     InstanceMethod<&DeviceBinding::resetPeak>("resetPeak"),
@@ -111,6 +115,10 @@ Napi::Value DeviceBinding::simulated(const Napi::CallbackInfo& info) {
 
 Napi::Value DeviceBinding::isHost(const Napi::CallbackInfo& info) {
     return Napi::Boolean::New(info.Env(), core_->isHost());
+}
+
+Napi::Value DeviceBinding::locksHostMemory(const Napi::CallbackInfo& info) {
+    return Napi::Boolean::New(info.Env(), core_->hostLocks() != nullptr);
 }
 
 Napi::Value DeviceBinding::mapsHostMemory(const Napi::CallbackInfo& info) {

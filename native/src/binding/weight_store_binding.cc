@@ -69,6 +69,7 @@ void WeightStoreBinding::define(Napi::Env env) {
                                     InstanceMethod<&WeightStoreBinding::unitBytes>("unitBytes"),
                                     InstanceAccessor<&WeightStoreBinding::fixedBytes>("fixedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::ownedHostBytes>("ownedHostBytes"),
+                                    InstanceMethod<&WeightStoreBinding::ownedBytes>("ownedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::mappedBytes>("mappedBytes"),
                                     InstanceAccessor<&WeightStoreBinding::streamedBytes>("streamedBytes"),
                                     InstanceMethod<&WeightStoreBinding::unitStats>("unitStats"),
@@ -229,15 +230,29 @@ Napi::Value WeightStoreBinding::replace(const Napi::CallbackInfo& info) {
     });
 }
 
+Napi::Value WeightStoreBinding::ownedBytes(const Napi::CallbackInfo& info) {
+    return guarded(info.Env(), [&] {
+        return Napi::Number::New(info.Env(), static_cast<double>(core_->ownedBytes(readUnit(info[0]))));
+    });
+}
+
 Napi::Value WeightStoreBinding::pin(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
-        return Napi::Number::New(info.Env(), static_cast<double>(core_->pin(readUnit(info[0]))));
+        const int unit = readUnit(info[0]);
+        core_->unitBytes(unit);
+        return runAsync(
+            info.Env(), core_->requireDevice(),
+            [store = core_, unit]() -> Finish {
+                const size_t bytes = store->pin(unit);
+                return [bytes](Napi::Env env) { return Napi::Number::New(env, static_cast<double>(bytes)); };
+            },
+            announce(core_));
     });
 }
 
 Napi::Value WeightStoreBinding::unpin(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
-        core_->unpin(readUnit(info[0]));
+        core_->requestUnpin(readUnit(info[0]));
         return info.Env().Undefined();
     });
 }
