@@ -146,6 +146,11 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   ],
   out_of_host_memory: '本机内存不足：需要 {needed} 字节，可用 {available} 字节。请关闭其他程序后再试。',
   device_lost: [
+    '“{given_up}”在 {minutes} 分钟内失去响应 {times} 次，不再尝试。请更新驱动，或换一个设备（compute.device）；如要再试，请重新启动 Mizuoto。',
+    '“{avoided}”在 {minutes} 分钟内失去响应 {times} 次，不再使用。再试一次会改用其他设备。请更新驱动。',
+    '“{replaced}”的驱动崩溃（{how}），已在新进程中重新打开。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
+    '“{replaced}”失去响应，已在新进程中重新打开。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
+    '“{reopened}”失去响应，下一个请求会重新打开它。请再试一次。',
     '“{device}”的驱动崩溃（{how}）。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '设备“{device}”失去响应。请重新启动 Mizuoto；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
@@ -157,7 +162,11 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   job_failed: '引擎“{engine}”算出的结果不是音频。请换一个设备；如仍失败，模型文件可能已损坏。',
   cancelled: '已取消，没有保存任何内容。',
   host_unreachable: '引擎主机没有响应。请重新启动 Mizuoto。',
-  host_crashed: '引擎主机在工作时崩溃了，请再试一次。',
+  host_crashed: [
+    '引擎在 {minutes} 分钟内崩溃了 {crashes} 次，几分钟后才会再次启动。请查看日志，或重新启动 Mizuoto。',
+    '引擎在工作时崩溃了（{how}），已重新启动，请再试一次。',
+    '引擎主机在工作时崩溃了，请再试一次。',
+  ],
   forbidden: '不允许这样做。',
   internal: 'Mizuoto 内部出错。加 --verbose 可看详情；再试一次也许有用。',
 };

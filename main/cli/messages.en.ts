@@ -115,6 +115,7 @@ export const en = {
   runtimeModels: 'Models',
   runtimeNoModels: 'No model is loaded.',
   runtimeDevices: 'Devices',
+  runtimeIncidents: 'What happened',
   runtimeHost:
     'Memory of this computer: {free} of {total} free; this process holds {process}, {pinned} of it pinned.',
   runtimeJobs: 'Requests: {running} running, {waiting} waiting.',

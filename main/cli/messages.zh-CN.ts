@@ -110,6 +110,7 @@ export const zhCN: Record<MessageKey, string> = {
   runtimeModels: '模型',
   runtimeNoModels: '没有已加载的模型。',
   runtimeDevices: '设备',
+  runtimeIncidents: '发生过的问题',
   runtimeHost: '本机内存：共 {total}，可用 {free}；本进程占用 {process}，其中锁页 {pinned}。',
   runtimeJobs: '请求：{running} 个进行中，{waiting} 个排队。',
   columnModel: '模型',

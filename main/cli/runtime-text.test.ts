@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelSnapshot, RuntimeSnapshot } from '../contract/index.ts';
+import { say } from '../contract/said.ts';
 import { Messages } from './messages.ts';
 import { runtimeText } from './runtime.ts';
 
@@ -49,4 +50,18 @@ it.each([
   const text = runtimeText(snapshot, new Messages(language));
   expect(text).toContain(sentence);
   expect(text).not.toContain('codec:');
+});
+
+it.each([
+  ['en', 'What happened', 'Vulkan0 was lost 3 times within 10 minutes and is not used any more.'],
+  ['zh-CN', '发生过的问题', 'Vulkan0 在 10 分钟内失去响应 3 次，不再使用。'],
+] as const)('what happened to a device comes first, with its time (%s)', (language, title, sentence) => {
+  const said = say('device_given_up', { device: 'Vulkan0', times: 3, minutes: 10 });
+  const at = new Date(2026, 1, 3, 14, 5, 9).getTime();
+  const messages = new Messages(language);
+  const lines = runtimeText({ ...snapshot, incidents: [{ at, said }] }, messages).split('\n');
+  expect(lines[0]).toBe(title);
+  expect(lines[1]).toMatch(/^ {2}(14|0?2):05:09/);
+  expect(lines[1]).toContain(sentence);
+  expect(runtimeText(snapshot, messages)).not.toContain(title);
 });

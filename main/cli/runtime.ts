@@ -108,7 +108,7 @@ async function watch(
 }
 
 export function runtimeText(
-  { devices, host, models, jobs, ...policy }: RuntimeSnapshot,
+  { devices, host, models, jobs, incidents, ...policy }: RuntimeSnapshot,
   messages: Messages,
 ): string {
   const values = {
@@ -118,6 +118,7 @@ export function runtimeText(
     pinned: size(host.pinned_bytes),
   };
   const lines = [
+    ...incidentLines(incidents, messages),
     messages.get('runtimeDevices'),
     indent(deviceTable(devices, messages)),
     '',
@@ -135,6 +136,15 @@ export function runtimeText(
   if (waiting + running > 0) lines.push('', messages.get('runtimeJobs', { running, waiting }));
   lines.push('', policyText(policy, messages));
   return lines.join('\n');
+}
+
+/** Above everything else: a device that was lost explains what stands below. */
+function incidentLines(incidents: RuntimeSnapshot['incidents'], messages: Messages): string[] {
+  if (incidents.length === 0) return [];
+  const told = incidents.map(({ at, said }) =>
+    indent(`${new Date(at).toLocaleTimeString(messages.language)}  ${messages.said(said)}`),
+  );
+  return [messages.get('runtimeIncidents'), ...told, ''];
 }
 
 /** A row for each model, and below it one for each of its components. */

@@ -38,7 +38,7 @@ export function lostAndReplaced(device: string, how: string | null, detail?: str
   return deviceLost(device, message, { params, retryable: true, detail });
 }
 
-/** It was lost again and again. `chosen`: settings ask for it by name, so that no other device may take its place. */
+/** It was lost again and again. `chosen`: settings mean it and no other, so that none may take its place. */
 export function lostTooOften(
   device: string,
   { times, minutes, chosen }: { times: number; minutes: number; chosen: boolean },
@@ -53,6 +53,10 @@ export function lostTooOften(
       detail,
     });
   }
-  const message = `${often} and is not tried again. Update its driver, or choose another device (compute.device=auto or CPU); to try it again, start the studio again.`;
+  const instead =
+    device === 'Simulated0'
+      ? 'Clear compute.simulate_vram_mb, or make it larger'
+      : 'Update its driver, or choose another device (compute.device=auto or CPU)';
+  const message = `${often} and is not tried again. ${instead}; to try it again, start the studio again.`;
   return deviceLost(device, message, { params: { given_up: device, times, minutes }, detail });
 }

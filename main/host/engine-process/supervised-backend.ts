@@ -349,7 +349,7 @@ export class SupervisedBackend implements SpeechBackend {
 
   #lossOf(device: string, settings: Settings, how: string | null, detail?: string): StudioError {
     if (!this.#passOver.has(device)) return lostAndReplaced(device, how, detail);
-    return lostTooOften(device, { ...lossCounts, chosen: isChosen(settings) }, detail);
+    return lostTooOften(device, { ...lossCounts, chosen: this.#isChosen(device, settings) }, detail);
   }
 
   #count(device: string): void {
@@ -362,11 +362,20 @@ export class SupervisedBackend implements SpeechBackend {
   #deviceFor(settings: Settings, said: Said[]): string {
     const { known } = this.#options;
     const { id } = known.queueFor('', settings, this.#about.devices, this.#passOver);
-    if (this.#passOver.has(id)) throw lostTooOften(id, { ...lossCounts, chosen: isChosen(settings) });
+    if (this.#passOver.has(id)) throw lostTooOften(id, { ...lossCounts, chosen: true });
     const wanted = known.queueFor('', settings, this.#about.devices, new Set());
     if (wanted.id !== id)
       said.push(say('device_passed_over', { device: wanted.id, other: id, ...lossCounts }));
     return id;
+  }
+
+  /** No other one may take its place. */
+  #isChosen(device: string, settings: Settings): boolean {
+    try {
+      return this.queueFor('', settings).id === device;
+    } catch {
+      return true;
+    }
   }
 
   /** Whoever sets the device wants it. */
@@ -417,11 +426,6 @@ export class SupervisedBackend implements SpeechBackend {
   #tell<N extends EngineCall>(name: N, args: Parameters<EngineSide[N]>): void {
     this.#engine?.then((engine) => engine.call(name, args)).catch(() => {});
   }
-}
-
-/** Settings that mean one device and no other. */
-function isChosen(settings: Settings): boolean {
-  return settings['compute.device'] !== 'auto' || settings['compute.simulate_vram_mb'] !== null;
 }
 
 function crashed(gone: EngineGone): StudioError {

@@ -84,6 +84,33 @@ describe('an error in words', () => {
     }
   });
 
+  it.each([
+    [{ device: 'Vulkan0' }, /^The driver of Vulkan0 was reset/, /^Start the studio again/],
+    [{ device: 'Vulkan0', replaced: 'Vulkan0' }, /was reset/, /^Generate again: Vulkan0 was opened anew/],
+    [
+      { device: 'Vulkan0', replaced: 'Vulkan0', how: 'SIGSEGV' },
+      /^The driver of Vulkan0 crashed \(SIGSEGV\)\.$/,
+      /^Generate again: Vulkan0/,
+    ],
+    [{ device: 'Simulated0', reopened: 'Simulated0' }, /was reset/, /^Generate again: Simulated0 is opened/],
+    [
+      { device: 'Vulkan0', avoided: 'Vulkan0', times: 3, minutes: 10 },
+      /^Vulkan0 was lost 3 times within 10 minutes and is not used/,
+      /on another device than Vulkan0/,
+    ],
+    [
+      { device: 'Vulkan0', given_up: 'Vulkan0', times: 3, minutes: 10 },
+      /^Vulkan0 was lost 3 times within 10 minutes and is not tried again/,
+      /choose another device than Vulkan0/,
+    ],
+  ])('says of a lost device what became of it (%j)', (params, why, fix) => {
+    const error = new StudioError('device_lost', 'Gone.', { params: params as Record<string, string> });
+    expect(english(error).why).toMatch(why);
+    expect(english(error).fix).toMatch(fix);
+    const chinese = describeError(error.toBody(), 'zh-CN', formatFor('zh-CN'));
+    expect(`${chinese.why}${chinese.fix}`).not.toMatch(/[{}]|[a-z]{12}/);
+  });
+
   it('offers something to do for every error that the person can change', () => {
     expect(Object.keys(errorActions).sort()).toEqual(Object.keys(errorCodes).sort());
     expect(errorActions.out_of_device_memory).toBe('show_memory');

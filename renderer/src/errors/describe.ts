@@ -56,7 +56,11 @@ export function placeholders(sentence: string): string[] {
 export function describeError(error: ErrorBody, language: Language, format: Format): ErrorDescription {
   const text = catalogues[language].errors[error.code];
   const params = formatted(error.params, format, language);
-  const why = text.why.find((sentence) => placeholders(sentence).every((name) => name in params))!;
+  const told = (sentences: readonly string[]): string =>
+    sentences.find((sentence) => placeholders(sentence).every((name) => name in params))!;
+  const filled = (sentence: string): string =>
+    sentence.replace(placeholder, (_, name: string) => params[name]!);
+  const why = told(text.why);
   if (language === 'en' && placeholders(why).length === 0 && error.message !== '') {
     // Some sentences begin with what the title says already.
     const said = `${text.title}. `;
@@ -65,8 +69,8 @@ export function describeError(error: ErrorBody, language: Language, format: Form
   }
   return {
     title: text.title,
-    why: why.replace(placeholder, (_, name: string) => params[name]!),
-    fix: text.fix,
+    why: filled(why),
+    fix: filled(told([text.fix].flat())),
   };
 }
 

@@ -5,8 +5,8 @@ export interface ErrorText {
   title: string;
   /** Why, the most precise first; one is used when every name in it is known. The last needs none. */
   why: readonly [...string[], string];
-  /** What to do. */
-  fix: string;
+  /** What to do; of several, like `why`, the first of which every name is known. */
+  fix: string | readonly [...string[], string];
 }
 
 export const errorsEn: Record<ErrorCode, ErrorText> = {
@@ -256,10 +256,19 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   device_lost: {
     title: 'The device stopped responding',
     why: [
+      '{{given_up}} was lost {{times}} times within {{minutes}} minutes and is not tried again.',
+      '{{avoided}} was lost {{times}} times within {{minutes}} minutes and is not used any more.',
+      'The driver of {{device}} crashed ({{how}}).',
       'The driver of {{device}} was reset or the device was removed.',
       'Its driver was reset, or it was removed.',
     ],
-    fix: 'Start the studio again, which opens the device anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
+    fix: [
+      'Update its driver, or choose another device than {{given_up}} in the settings. To try it again, start the studio again.',
+      'Generate again, on another device than {{avoided}}. Update its driver; to use it again, start the studio again.',
+      'Generate again: {{replaced}} was opened anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
+      'Generate again: {{reopened}} is opened anew for it.',
+      'Start the studio again, which opens the device anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
+    ],
   },
   backend_missing: {
     title: 'The compute library is missing',
@@ -308,7 +317,9 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
   host_crashed: {
     title: 'The engine host ended unexpectedly',
     why: [
+      'It ended {{crashes}} times within {{minutes}} minutes and is left alone for a while.',
       'It ended {{crashes}} times in a row; running jobs are lost.',
+      'It ended ({{how}}) and was restarted; what it was working on is lost.',
       'It was restarted; running jobs are lost.',
     ],
     fix: 'Generate again. If it happens again, copy the details.',

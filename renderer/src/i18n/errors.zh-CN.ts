@@ -213,8 +213,20 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   device_lost: {
     title: '设备停止响应',
-    why: ['{{device}} 的驱动程序被重置，或设备已移除。', '驱动程序被重置，或设备已移除。'],
-    fix: '请重新启动本软件，设备会重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
+    why: [
+      '{{given_up}} 在 {{minutes}} 分钟内失去响应 {{times}} 次，不再尝试。',
+      '{{avoided}} 在 {{minutes}} 分钟内失去响应 {{times}} 次，不再使用。',
+      '{{device}} 的驱动程序崩溃（{{how}}）。',
+      '{{device}} 的驱动程序被重置，或设备已移除。',
+      '驱动程序被重置，或设备已移除。',
+    ],
+    fix: [
+      '请更新驱动程序，或在设置中选择 {{given_up}} 以外的设备。如要再试，请重新启动本软件。',
+      '请重新生成，这次不会使用 {{avoided}}。请更新它的驱动程序；如要再次使用，请重新启动本软件。',
+      '请重新生成：{{replaced}} 已重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
+      '请重新生成：{{reopened}} 会重新打开。',
+      '请重新启动本软件，设备会重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
+    ],
   },
   backend_missing: {
     title: '缺少计算库',
@@ -256,7 +268,12 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   host_crashed: {
     title: '引擎意外退出',
-    why: ['引擎连续退出了 {{crashes}} 次，正在运行的任务已丢失。', '引擎已重新启动，正在运行的任务已丢失。'],
+    why: [
+      '引擎在 {{minutes}} 分钟内退出了 {{crashes}} 次，暂时不再启动。',
+      '引擎连续退出了 {{crashes}} 次，正在运行的任务已丢失。',
+      '引擎退出（{{how}}）并已重新启动，正在处理的任务已丢失。',
+      '引擎已重新启动，正在运行的任务已丢失。',
+    ],
     fix: '请重新生成。如果再次发生，请复制详细信息。',
   },
   forbidden: {

@@ -3,7 +3,7 @@ import { type ErrorCode, errorCodes } from '../../../main/contract/errors.ts';
 import { partialReasonSchema } from '../../../main/contract/speech.ts';
 import { placeholders } from '../errors/describe.ts';
 import { en } from './en.ts';
-import { errorsEn } from './errors.en.ts';
+import { type ErrorText, errorsEn } from './errors.en.ts';
 import { errorsZh } from './errors.zh-CN.ts';
 import { catalogues, createI18n } from './index.ts';
 import { zhCN } from './zh-CN.ts';
@@ -111,17 +111,20 @@ describe('error sentences', () => {
   it.each(codes)('%s has one in both languages', (code) => {
     for (const texts of [errorsEn, errorsZh]) {
       const { title, why, fix } = texts[code];
-      for (const sentence of [title, fix, ...why])
+      const fixes = [fix].flat();
+      for (const sentence of [title, ...fixes, ...why])
         expect(sentence.trim().length, sentence).toBeGreaterThan(2);
       // The last is used when nothing else is known.
       expect(placeholders(why.at(-1)!)).toEqual([]);
+      expect(placeholders(fixes.at(-1)!)).toEqual([]);
       // From the most precise to the least.
       const counts = why.map((sentence) => placeholders(sentence).length);
       expect(counts.at(-1)).toBe(0);
       expect(title).not.toMatch(/[.。]$/);
     }
-    const known = new Set(errorsEn[code].why.flatMap(placeholders));
-    for (const sentence of errorsZh[code].why) {
+    const sentences = ({ why, fix }: ErrorText) => [...why, ...[fix].flat()];
+    const known = new Set(sentences(errorsEn[code]).flatMap(placeholders));
+    for (const sentence of sentences(errorsZh[code])) {
       for (const name of placeholders(sentence)) expect(known.has(name), `${code}: ${name}`).toBe(true);
       expect(han.test(sentence)).toBe(true);
     }

@@ -5,6 +5,7 @@ export const memoryEn = {
   devices: 'Devices',
   models: 'Models',
   loadingSnapshot: 'Reading memory…',
+  incidents: 'What happened',
   held: '{{held}} held by the studio',
   freeOf: '{{free}} of {{total}} free',
   used: 'In use',

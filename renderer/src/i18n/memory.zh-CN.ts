@@ -6,6 +6,7 @@ export const memoryZh: Messages['memory'] = {
   devices: '设备',
   models: '模型',
   loadingSnapshot: '正在读取内存状态…',
+  incidents: '发生过的问题',
   held: '本软件占用 {{held}}',
   freeOf: '可用 {{free}} / {{total}}',
   used: '使用中',

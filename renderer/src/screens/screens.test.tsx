@@ -167,6 +167,28 @@ describe.each(languages)('the Memory screen in %s', (language) => {
     expect(words(html)).toContain(language === 'en' ? '29.5 MB freed, measured' : '实测释放 29.5 MB');
   });
 
+  it('tells of a device that was lost, before everything else', async () => {
+    const { studio } = await testStudio();
+    const snapshot = partialSnapshot();
+    const told = (code: 'device_replaced' | 'device_given_up', minute: number) => ({
+      at: new Date(2026, 1, 3, 14, minute).getTime(),
+      said: say(code, { device: snapshot.devices[0]!.id, times: 3, minutes: 10 }),
+    });
+    const incidents = [told('device_given_up', 7), told('device_replaced', 5)];
+    studio.store.setState({ runtime: { ...snapshot, incidents } });
+    const html = render(studio, language, <MemoryScreen />);
+    expectFinished(html);
+    expect(html.indexOf('data-testid="incident"')).toBeLessThan(html.indexOf('data-testid="device"'));
+    expect(words(html)).toContain(
+      language === 'en' ? 'was lost 3 times within 10 minutes' : '10 分钟内失去响应 3 次',
+    );
+    expect(words(html)).toContain(
+      language === 'en' ? 'opened it anew in a fresh process' : '已在新进程中重新打开它',
+    );
+    studio.store.setState({ runtime: snapshot });
+    expect(render(studio, language, <MemoryScreen />)).not.toContain('data-testid="incident"');
+  });
+
   it('says what a model that failed to load needs', async () => {
     const { studio } = await testStudio();
     const error = new StudioError('checkpoint_invalid', 'Damaged.', {

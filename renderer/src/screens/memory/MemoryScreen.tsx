@@ -7,6 +7,7 @@ import { Chip } from '../../ui/Chip.tsx';
 import { ErrorCard } from '../../ui/ErrorCard.tsx';
 import { useFormat, useStudio, useStudioState } from '../../ui/studio-context.ts';
 import { DeviceCard, RamCard } from './DeviceCard.tsx';
+import { Incidents } from './Incidents.tsx';
 import { ModelCard } from './ModelCard.tsx';
 import { TimelineSection } from './Timeline.tsx';
 import { WhatIfSection } from './WhatIf.tsx';
@@ -32,6 +33,7 @@ export function MemoryScreen() {
           <h1 className="font-script font-semibold text-2xl tracking-tight">{t('memory.title')}</h1>
           <p className="text-ink-soft">{t('memory.subtitle')}</p>
         </header>
+        <Incidents incidents={runtime.incidents} />
         <section aria-labelledby="devices-title">
           <h2 id="devices-title" className="mb-2 font-semibold text-ink-soft text-xs">
             {t('memory.devices')}

@@ -32,6 +32,7 @@ export function namesOf(devices: readonly DeviceSnapshot[], models: readonly Mod
     said: ({ code, params }, within) => {
       const named = { ...params };
       if (typeof named.device === 'string') named.device = device(named.device);
+      if (typeof named.other === 'string') named.other = device(named.other);
       if (typeof named.component === 'string') named.component = component(named.component, within);
       return { code, params: named };
     },
