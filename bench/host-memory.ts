@@ -5,7 +5,7 @@
  *   npm run bench -- host-memory [--mib N] [--python PYTHON]      (a Python with torch and safetensors: the peer)
  *
  * Bounds: weights that are used as they are: one tensor, beside the page cache. Weights that are converted: their size
- * plus one tensor. Where memory is shared, weights in place: nothing beside the page cache, the device's own memory
+ * plus one tensor, in plain memory as in page-locked memory. Where memory is shared, weights in place: nothing beside the page cache, the device's own memory
  * counted. The software Vulkan device has no bf16: it gets the same bytes as f16. Ends with 1 where one is broken. Linux only: elsewhere the system does not tell.
  */
 import { spawn } from 'node:child_process';
@@ -34,6 +34,7 @@ interface Peak {
   ownedMiB: number;
   mappedMiB: number;
   placedSeconds: number;
+  againSeconds: number;
 }
 
 function statusOf(pid: number): { anonymous: number; file: number } | null {
@@ -96,6 +97,7 @@ function watch(command: string, args: string[], env: NodeJS.ProcessEnv = {}): Pr
         ownedMiB: (said.ownedBytes ?? 0) / MiB,
         mappedMiB: (said.mappedBytes ?? 0) / MiB,
         placedSeconds: said.placedSeconds ?? 0,
+        againSeconds: said.againSeconds ?? 0,
       });
     });
   });
@@ -169,6 +171,31 @@ async function compareShared(
   return kept;
 }
 
+/** Host copies in plain and in page-locked memory, in turn; false where the latter take more than one tensor more. */
+async function comparePinned(name: string, device: string, checkpoint: RandomCheckpoint): Promise<boolean> {
+  const { path, bytes, largestBytes } = checkpoint;
+  process.stdout.write(`\n${name}, ${(bytes / MiB).toFixed(0)} MiB widened to f32, a host copy kept:\n`);
+  const self = fileURLToPath(import.meta.url);
+  const peaks: Peak[] = [];
+  for (const way of [`${device}-converted`, `${device}-converted-pinned`]) {
+    const peak = await watch(process.execPath, ['--expose-gc', self, '--load', way, '--file', path]);
+    peaks.push(peak);
+    process.stdout.write(
+      `  ${(way.endsWith('-pinned') ? 'page-locked' : 'plain').padEnd(12)} ${peak.anonymousMiB.toFixed(0).padStart(5)} MiB taken, ` +
+        `placed in ${peak.placedSeconds.toFixed(2)} s, again in ${peak.againSeconds.toFixed(3)} s\n`,
+    );
+  }
+  const [plain, pinned] = peaks as [Peak, Peak];
+  const most = plain.anonymousMiB + (2 * largestBytes) / MiB + slackMiB;
+  const holds = pinned.anonymousMiB <= most;
+  const ratio = (of: (peak: Peak) => number) => (of(pinned) / of(plain)).toFixed(2);
+  process.stdout.write(
+    `  page-locked / plain: memory ${ratio((peak) => peak.anonymousMiB)}, placed ${ratio((peak) => peak.placedSeconds)}, ` +
+      `again ${ratio((peak) => peak.againSeconds)}${holds ? '' : `  ABOVE ${most.toFixed(0)} MiB`}\n`,
+  );
+  return holds;
+}
+
 const load = option('load', '');
 if (load !== '') {
   const said = await loadOnce(load as Way, option('file', ''), async () => {
@@ -192,6 +219,7 @@ if (load !== '') {
     kept =
       (await compareShared('A unified simulated device', ['unified-copied', 'unified-mapped'], checkpoint)) &&
       kept;
+    kept = (await comparePinned('A simulated card', 'simulated', checkpoint)) && kept;
     if (
       loadAddon()
         .devices()
@@ -199,6 +227,7 @@ if (load !== '') {
     ) {
       const half = await writeCheckpoint(checkpoint.path, Number(option('mib', '600')), 'F16');
       kept = (await compareShared('Vulkan0', ['vulkan-copied', 'vulkan-mapped'], half)) && kept;
+      kept = (await comparePinned('Vulkan0', 'vulkan', half)) && kept;
     }
     process.exitCode = kept ? 0 : 1;
   } finally {

@@ -9,10 +9,13 @@ import { loadAddon } from '../../native/load.ts';
 import { layerShapes, width } from './random-checkpoint.ts';
 
 /** Where the weights go and in which type. */
-export type Way = 'cpu' | 'simulated' | 'cpu-f32' | 'cpu-f16' | 'cpu-q8_0' | SharedWay;
+export type Way = 'cpu' | 'simulated' | 'cpu-f32' | 'cpu-f16' | 'cpu-q8_0' | SharedWay | PinnedWay;
 
 /** On a device that shares the processor's memory: copied there, or used where they lie. */
 export type SharedWay = `${'unified' | 'vulkan'}-${'copied' | 'mapped'}`;
+
+/** Widened to f32, on a card: the host copy in plain memory, or page-locked. */
+export type PinnedWay = `${'simulated' | 'vulkan'}-converted${'' | '-pinned'}`;
 
 class Layer extends Module {
   readonly up = new Linear(layerShapes.up[1], layerShapes.up[0], { bias: false });
@@ -39,6 +42,8 @@ export interface Loaded {
   placedSeconds: number;
   /** Weights that the device uses where they lie in the checkpoint. */
   mappedBytes: number;
+  /** Until everything was placed again, after it had left. */
+  againSeconds: number;
   /** Held by a simulated device. */
   deviceBytes: number;
   /** Host memory that the weights keep. */
@@ -59,6 +64,7 @@ export async function loadOnce(way: Way, path: string, begin: () => Promise<void
   let ownedBytes: number;
   let mappedBytes = 0;
   let placedSeconds = 0;
+  let againSeconds = 0;
   if (target !== null) {
     // No engine asks for these yet; the weights' own conversion is what is measured.
     const store = addon.createWeightStore(
@@ -85,13 +91,20 @@ export async function loadOnce(way: Way, path: string, begin: () => Promise<void
       module,
       checkpoint,
       book,
-      dtype: way === 'cpu-f32' ? 'f32' : 'keep',
+      dtype: way === 'cpu-f32' || way.includes('-converted') ? 'f32' : 'keep',
     });
     checkpoint.close();
     for (let unit = -1; unit < handle.unitCount; unit++) {
+      if (way.endsWith('-pinned')) await handle.store.pin(unit);
       await handle.placeUnit(unit, undefined, way.endsWith('-mapped'));
     }
     placedSeconds = (performance.now() - start) / 1000;
+    if (way.includes('-converted')) {
+      await handle.leave();
+      const again = performance.now();
+      for (let unit = -1; unit < handle.unitCount; unit++) await handle.placeUnit(unit);
+      againSeconds = (performance.now() - again) / 1000;
+    }
     const { GraphBuilder } = await import('../../main/nn/graph.ts');
     const g = new GraphBuilder(addon);
     g.output('y', module.forward(g, g.input('x', 'f32', [1, width])));
@@ -101,12 +114,14 @@ export async function loadOnce(way: Way, path: string, begin: () => Promise<void
     mappedBytes = handle.mappedBytes;
   }
   const seconds = (performance.now() - start) / 1000;
+  const card = way.startsWith('simulated');
   const held = Object.values(device.memory().held).reduce((sum, bytes) => sum + bytes, 0);
-  return { seconds, placedSeconds, mappedBytes, deviceBytes: way === 'simulated' ? held : 0, ownedBytes };
+  const deviceBytes = card ? held : 0;
+  return { seconds, placedSeconds, againSeconds, mappedBytes, deviceBytes, ownedBytes };
 }
 
 function deviceOf(way: Way): OpenDeviceOptions {
   if (way.startsWith('vulkan')) return { name: 'Vulkan0', importHostMemory: true };
-  const simulated = way === 'simulated' || way.startsWith('unified');
+  const simulated = way.startsWith('simulated') || way.startsWith('unified');
   return { name: 'CPU', threads: 2, ...(simulated ? { simulateBytes: 2 ** 33 } : {}) };
 }
