@@ -145,6 +145,8 @@ export class HostClient implements StudioClient {
 
   #start(): void {
     this.#state = 'starting';
+    // A worker's changes to the environment are its own; libraries read the process's (see native/load.ts).
+    process.env.GGML_CUDA_REGISTER_HOST ??= '1';
     const worker = new Worker(this.#workerPath, {
       workerData: this.#hostOptions,
       name: 'mizuoto-host',
