@@ -267,7 +267,13 @@ describe('mizuoto voices', () => {
       /--text is only for: mizuoto voices add/,
       /只用于/,
     ],
-    [['voices', 'remove', 'nobody'], 2, 'unknown_voice', /no saved voice "nobody"/, /没有名为“nobody”的已保存音色。已保存的有：无。/],
+    [
+      ['voices', 'remove', 'nobody'],
+      2,
+      'unknown_voice',
+      /no saved voice "nobody"/,
+      /没有名为“nobody”的已保存音色。已保存的有：无。/,
+    ],
     [
       ['say', 'x', '--reference-text', 'y'],
       2,

@@ -202,6 +202,32 @@ export const en = {
   policyIdle: 'minutes after which an idle model is unloaded',
   settingChanged: '{key} = {value}',
   settingsPath: 'Changed settings are marked with *. "mizuoto help settings" says how to change them.',
+  httpType: 'A request is application/json, not {type}.',
+  httpNoType: 'A request is application/json; this one has no type.',
+  httpNotJson: 'The request is not JSON.',
+  httpTooLarge: 'The request is larger than {limit} bytes. Send less text, or a shorter passage of audio.',
+  httpNoPage: 'This is no page.',
+  httpToken: 'The token is missing or wrong.',
+  httpTokenOfPage: 'The token is missing or wrong. Open the address that the studio printed.',
+  httpOnly: 'Only {method}.',
+  httpNothing: 'There is nothing here.',
+  httpNoCall: 'There is no such call.',
+  httpNoFiles: 'A page cannot name files of this computer.',
+  httpNotOurs: 'This address is not the studio.',
+  httpOtherSite: 'Another site may not speak to the studio.',
+  httpMalformed: 'The address is malformed.',
+  httpLeaves: 'The address leaves the studio.',
+  httpNoFile: 'No such file.',
+  httpUsed: 'This address was used or is too old. Save again.',
+  serverPageMissing: 'The page is missing in {folder}. Run "npm run setup" and try again.',
+  serverPort:
+    '--port takes a number from 0 to 65535; "{value}" is none. Known are: --no-open, --port N, --renderer FOLDER.',
+  serverOption:
+    '"{option}" is not known, or lacks its value. Known are: --no-open, --port N, --renderer FOLDER.',
+  serverHidden: 'other programs cannot find this studio: {reason}',
+  serverEnds: 'Only this computer can open it. Press Ctrl-C to end.',
+  serverCloses: 'Closing the studio. Ctrl-C again ends it at once.',
+  error: 'error: {message}',
   helpMain: `mizuoto {version}: turns text into speech on this computer.
 
   mizuoto say TEXT            speak, and save a WAV file

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -45,11 +45,10 @@ export class Downloads {
     return { url: `${wirePaths.download}/${id}` };
   }
 
-  async serve(id: string, response: ServerResponse): Promise<void> {
+  async serve(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const ticket = this.#tickets.get(id);
     this.#tickets.delete(id);
-    if (!ticket || ticket.expires < Date.now())
-      return refuse(response, 404, 'This address was used or is too old.');
+    if (!ticket || ticket.expires < Date.now()) return refuse(request, response, 404, 'httpUsed');
     const folder = await mkdtemp(join(tmpdir(), 'mizuoto-'));
     try {
       const path = join(folder, 'audio.wav');
@@ -63,7 +62,7 @@ export class Downloads {
       await pipeline(createReadStream(path), response);
     } catch (error) {
       if (response.headersSent) response.destroy();
-      else refuse(response, 500, toErrorBody(error).message);
+      else refuse(request, response, 500, StudioError.fromBody(toErrorBody(error)));
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

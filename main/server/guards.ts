@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { StudioError } from '../contract/index.ts';
+import type { MessageKey } from '../cli/messages.en.ts';
+import { CommandError, type Params } from '../cli/messages.ts';
 
 /**
  * The names under which this computer reaches itself. A page of another site that points its own name at 127.0.0.1
@@ -29,9 +30,9 @@ export function hasToken(request: IncomingMessage, token: string): boolean {
 
 /** The request's JSON, at most `limit` bytes. Only JSON's own content type: other sites' forms cannot send it. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
-  const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (type !== 'application/json') {
-    throw new RequestError(415, `A request is application/json, not ${type || 'without a type'}.`);
+    throw new RequestError(415, type === '' ? 'httpNoType' : 'httpType', { type });
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -44,23 +45,21 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
   } catch {
-    throw new RequestError(400, 'The request is not JSON.');
+    throw new RequestError(400, 'httpNotJson');
   }
 }
 
 function tooLarge(limit: number): RequestError {
-  return new RequestError(
-    413,
-    `The request is larger than ${limit.toLocaleString('en')} bytes. Send less text, or a shorter passage of audio.`,
-  );
+  return new RequestError(413, 'httpTooLarge', { limit: limit.toLocaleString('en') });
 }
 
 /** A refusal below the contract: its HTTP status says more than its code. */
-export class RequestError extends StudioError {
+export class RequestError extends CommandError {
   constructor(
     readonly status: number,
-    message: string,
+    key: MessageKey,
+    values: Params = {},
   ) {
-    super(status === 401 || status === 403 ? 'forbidden' : 'invalid_request', message);
+    super(status === 401 || status === 403 ? 'forbidden' : 'invalid_request', key, values);
   }
 }

@@ -48,22 +48,22 @@ export async function startLocalServer(
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { host, origin } = request.headers;
-    if (host !== 'localhost' || origin !== undefined) throw new RequestError(403, 'This is no page.');
-    if (!hasToken(request, token)) throw new RequestError(401, 'The token is missing or wrong.');
+    if (host !== 'localhost' || origin !== undefined) throw new RequestError(403, 'httpNoPage');
+    if (!hasToken(request, token)) throw new RequestError(401, 'httpToken');
     const path = request.url ?? '';
     if (path === wirePaths.events && request.method === 'GET') {
       return streamEvents(client, response, localEvents);
     }
     if (path === wirePaths.runtime) return sendRuntimeReport(client, request, response);
-    if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
+    if (request.method !== 'POST') throw new RequestError(405, 'httpOnly', { method: 'POST' });
     const name = path.startsWith(wirePaths.call) ? (path.slice(wirePaths.call.length) as CallName) : null;
-    if (name === null || !localCalls.has(name)) throw new RequestError(404, 'There is nothing here.');
+    if (name === null || !localCalls.has(name)) throw new RequestError(404, 'httpNothing');
     const body = await readJson(request, maxBodyBytes);
     // The host validates: what arrives here is only known to be JSON.
-    send(response, await client.call(name, body as never));
+    send(request, response, await client.call(name, body as never));
   };
   const server = createServer({ maxHeaderSize: 16 * 1024 }, (request, response) => {
-    handle(request, response).catch((error: unknown) => fail(response, error));
+    handle(request, response).catch((error: unknown) => fail(request, response, error));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

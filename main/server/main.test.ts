@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ErrorBody } from '../contract/index.ts';
 import { bundleForTest, type TestBundle } from '../host/testing/bundle.ts';
 
 let bundle: TestBundle;
@@ -18,9 +19,17 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(...args: string[]) {
+const start = (...args: string[]) => startIn('en_US.UTF-8', args);
+
+function startIn(locale: string, args: string[], home = join(folder, 'home')) {
   const child = spawn(process.execPath, [bundle.path('studio-server'), ...args], {
-    env: { ...process.env, MIZUOTO_HOME: join(folder, 'home'), MIZUOTO_TEST_ENGINES: '1', DISPLAY: '' },
+    env: {
+      ...process.env,
+      MIZUOTO_HOME: home,
+      MIZUOTO_TEST_ENGINES: '1',
+      DISPLAY: '',
+      LC_ALL: locale,
+    },
   });
   let stdout = '';
   let stderr = '';
@@ -90,6 +99,44 @@ describe('the served studio', () => {
     patient.child.kill('SIGINT');
     expect(await patient.ended).toBe(0);
   }, 90_000);
+
+  it('speaks Chinese where the locale does, and to whoever asks for it, warnings of its files included', async () => {
+    const home = join(folder, 'home-zh');
+    mkdirSync(home);
+    writeFileSync(join(home, 'settings.json'), '{"compute.vram_mod": "low"}');
+    const run = startIn('zh_CN.UTF-8', ['--no-open', '--port', '0', '--renderer', folder], home);
+    await expect.poll(run.stdout, { timeout: 20_000 }).toContain('只有本机可以打开。按 Ctrl-C 结束。');
+    await expect
+      .poll(run.stderr, { timeout: 20_000 })
+      .toContain(`mizuoto: 警告：${join(home, 'settings.json')}：compute.vram_mod 不是设置项`);
+    const [, origin, token] = /Mizuoto Studio: (\S+)\/#token=([0-9a-f]{64})\n/.exec(run.stdout())!;
+    const asked = (path: string, language: string, init: RequestInit = {}) =>
+      fetch(`${origin}${path}`, {
+        ...init,
+        headers: { 'accept-language': language, authorization: `Bearer ${token}`, ...init.headers },
+      });
+    const refused = await asked('/api/v1/nothing', 'zh-CN,zh;q=0.9,en;q=0.8');
+    expect(refused.headers.get('content-language')).toBe('zh-CN');
+    expect(await refused.json()).toMatchObject({ error: { message: '这里什么也没有。' } });
+    expect(await (await asked('/api/v1/nothing', 'en-GB, zh;q=0.5')).json()).toMatchObject({
+      error: { message: 'There is nothing here.' },
+    });
+    const speak = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"engine":"no","text":"Hi."}',
+    };
+    const unknown = (await (await asked('/studio/call/speak', 'zh', speak)).json()) as { error: ErrorBody };
+    expect(unknown.error).toMatchObject({ code: 'unknown_engine', params: { engine: 'no' } });
+    expect(unknown.error.message).toMatch(/^没有名为“no”的引擎/);
+    expect(await (await asked('/nothing.js', 'zh')).text()).toBe('没有这个文件。\n');
+    run.child.kill('SIGINT');
+    expect(await run.ended).toBe(0);
+    expect(run.stdout()).toContain('正在关闭 Mizuoto');
+    const bad = startIn('zh_CN.UTF-8', ['--prot', '1']);
+    expect(await bad.ended).toBe(2);
+    expect(bad.stderr()).toMatch(/^mizuoto: 没有选项“--prot”.*--renderer 文件夹。 \(invalid_request\)\n$/);
+  });
 
   it('says what is wrong with its options or its page', async () => {
     const bad = start('--prot', '1');

@@ -2,12 +2,17 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { CommandError, languageOf, Messages } from '../cli/messages.ts';
 import { exitCode, StudioError } from '../contract/index.ts';
 import { HostClient } from '../host/client.ts';
 import { toErrorBody } from '../host/failures.ts';
 import { studioFolders } from '../settings/paths.ts';
 import { announceStudio } from './discovery.ts';
 import { startStudioServer } from './studio-server.ts';
+
+const messages = new Messages(languageOf(process.env, Intl.DateTimeFormat().resolvedOptions().locale));
+const print = (text: string): boolean => process.stdout.write(`${text}\n`);
+const remark = (text: string): boolean => process.stderr.write(`mizuoto: ${text}\n`);
 
 /**
  * `npm start` without Electron: serve the studio, print its address, open a browser unless told not to.
@@ -18,14 +23,12 @@ async function main(): Promise<void> {
   const { noOpen, port, renderer } = readOptions();
   const folder = renderer ?? fileURLToPath(new URL('../renderer', import.meta.url));
   if (!existsSync(`${folder}/index.html`)) {
-    throw new StudioError(
-      'file_not_found',
-      `The page is missing in ${folder}. Run "npm run setup" and try again.`,
-    );
+    throw new CommandError('file_not_found', 'serverPageMissing', { folder });
   }
   const client = new HostClient({ engineProcess: true });
-  client.on('log.line', ({ level, message }) => {
-    if (level !== 'info') process.stderr.write(`mizuoto: ${level}: ${message}\n`);
+  client.on('log.line', ({ level, message, said }) => {
+    if (level === 'info') return;
+    remark(messages.get(level, { message: said === undefined ? message : messages.said(said) }));
   });
   const server = await startStudioServer({ client, folder, ...(port === undefined ? {} : { port }) });
   const { token } = server;
@@ -33,18 +36,20 @@ async function main(): Promise<void> {
   // Without it the studio runs as well; only `mizuoto runtime` does not find it.
   const withdraw = await announceStudio(studioFolders().config, { kind: 'server', token, at }).catch(
     (error: Error) => {
-      process.stderr.write(`mizuoto: warning: other programs cannot find this studio: ${error.message}\n`);
+      const hidden = messages.get('serverHidden', { reason: error.message });
+      remark(messages.get('warning', { message: hidden }));
       return () => {};
     },
   );
-  process.stdout.write(`Mizuoto Studio: ${server.url}\n`);
-  process.stdout.write('Only this computer can open it. Press Ctrl-C to end.\n');
+  // The same in every language: programs look for it.
+  print(`Mizuoto Studio: ${server.url}`);
+  print(messages.get('serverEnds'));
   if (!noOpen) openBrowser(server.url);
   let closing = false;
   const close = async (exit: number) => {
     if (closing) process.exit(exit);
     closing = true;
-    process.stdout.write('Closing the studio. Ctrl-C again ends it at once.\n');
+    print(messages.get('serverCloses'));
     withdraw();
     // What is being computed does not hold up the answers, nor they what is computed.
     await Promise.all([server.close(), client.close()]);
@@ -66,14 +71,14 @@ function readOptions(): Options {
     });
     const port = values.port === undefined ? undefined : Number(values.port);
     if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-      throw new RangeError(`--port takes a number from 0 to 65535; "${values.port}" is none.`);
+      throw new CommandError('invalid_request', 'serverPort', { value: values.port ?? '' });
     }
     return { noOpen: values['no-open'] ?? false, port, renderer: values.renderer };
   } catch (error) {
-    throw new StudioError(
-      'invalid_request',
-      `${(error as Error).message} Known are: --no-open, --port N, --renderer FOLDER.`,
-    );
+    if (error instanceof CommandError) throw error;
+    // Node's sentence is English; the option that it names is not.
+    const option = /'(?:-, )?(\S+?)[ ']/.exec((error as Error).message)?.[1] ?? '';
+    throw new CommandError('invalid_request', 'serverOption', { option }, { cause: error });
   }
 }
 
@@ -92,6 +97,7 @@ function openBrowser(url: string): void {
 
 main().catch((error: unknown) => {
   const body = toErrorBody(error);
-  process.stderr.write(`mizuoto: ${body.message} (${body.code})\n`);
+  const said = messages.error(error instanceof StudioError ? error : StudioError.fromBody(body));
+  remark(`${said}${messages.get('hintCode', { code: body.code })}`);
   process.exitCode = exitCode(body.code);
 });

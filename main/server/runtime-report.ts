@@ -11,12 +11,12 @@ export async function sendRuntimeReport(
 ): Promise<void> {
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');
-    throw new RequestError(405, 'Only GET.');
+    throw new RequestError(405, 'httpOnly', { method: 'GET' });
   }
   const [{ version, ggml }, snapshot] = await Promise.all([
     client.call('host.info', {}),
     client.call('runtime.snapshot', {}),
   ]);
   const report: RuntimeReport = { ...snapshot, versions: { mizuoto: version, ggml } };
-  send(response, report);
+  send(request, response, report);
 }

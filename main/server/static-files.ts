@@ -1,7 +1,11 @@
 import { readFile, realpath } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join, sep } from 'node:path';
+import type { MessageKey } from '../cli/messages.en.ts';
+import type { Params } from '../cli/messages.ts';
+import type { StudioError } from '../contract/errors.ts';
 import { contentSecurityPolicy } from '../contract/security.ts';
+import { messagesFor } from './language.ts';
 
 const contentTypes: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -24,9 +28,20 @@ export const securityHeaders = {
   'cache-control': 'no-cache',
 } as const;
 
-export function refuse(response: ServerResponse, status: number, reason: string): void {
-  response.writeHead(status, { ...securityHeaders, 'content-type': 'text/plain; charset=utf-8' });
-  response.end(`${reason}\n`);
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  reason: MessageKey | StudioError,
+  values: Params = {},
+): void {
+  const messages = messagesFor(request);
+  response.writeHead(status, {
+    ...securityHeaders,
+    'content-type': 'text/plain; charset=utf-8',
+    'content-language': messages.language,
+  });
+  response.end(`${typeof reason === 'string' ? messages.get(reason, values) : messages.error(reason)}\n`);
 }
 
 /**
@@ -38,27 +53,28 @@ export async function serveFile(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, 405, 'Only GET.');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return refuse(request, response, 405, 'httpOnly', { method: 'GET' });
   let path: string;
   try {
     // The raw target, not a parsed URL: parsing would fold `..` away before it is seen.
     path = decodeURIComponent((request.url ?? '/').split(/[?#]/)[0] ?? '/');
   } catch {
-    return refuse(response, 400, 'The address is malformed.');
+    return refuse(request, response, 400, 'httpMalformed');
   }
   const outside = !path.startsWith('/') || /[\\:\0]/.test(path) || path.split('/').includes('..');
-  if (outside) return refuse(response, 403, 'The address leaves the studio.');
+  if (outside) return refuse(request, response, 403, 'httpLeaves');
   const name = path === '/' ? '/index.html' : path;
   const type = contentTypes[extname(name)];
-  if (!type) return refuse(response, 404, 'No such file.');
+  if (!type) return refuse(request, response, 404, 'httpNoFile');
   try {
     const root = await realpath(folder);
     const file = await realpath(join(root, name));
-    if (!file.startsWith(root + sep)) return refuse(response, 403, 'The address leaves the studio.');
+    if (!file.startsWith(root + sep)) return refuse(request, response, 403, 'httpLeaves');
     const body = await readFile(file);
     response.writeHead(200, { ...securityHeaders, 'content-type': type, 'content-length': body.length });
     response.end(request.method === 'HEAD' ? undefined : body);
   } catch {
-    refuse(response, 404, 'No such file.');
+    refuse(request, response, 404, 'httpNoFile');
   }
 }

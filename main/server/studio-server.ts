@@ -51,38 +51,36 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
   const downloads = new Downloads(options.client);
   let port = 0;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
-    handle(request, response).catch((error: unknown) => fail(response, error));
+    handle(request, response).catch((error: unknown) => fail(request, response, error));
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request, port)) return refuse(response, 403, 'This address is not the studio.');
-    if (!isOwnOrigin(request, port))
-      return refuse(response, 403, 'Another site may not speak to the studio.');
+    if (!isOwnHost(request, port)) return refuse(request, response, 403, 'httpNotOurs');
+    if (!isOwnOrigin(request, port)) return refuse(request, response, 403, 'httpOtherSite');
     const path = (request.url ?? '/').split('?')[0]!;
     if (!path.startsWith('/studio/') && !path.startsWith('/api/'))
       return serveFile(options.folder, request, response);
     if (path.startsWith(`${wirePaths.download}/`) && request.method === 'GET') {
-      return downloads.serve(path.slice(wirePaths.download.length + 1), response);
+      return downloads.serve(path.slice(wirePaths.download.length + 1), request, response);
     }
     if (!hasToken(request, token)) {
-      throw new RequestError(401, 'The token is missing or wrong. Open the address that the studio printed.');
+      throw new RequestError(401, 'httpTokenOfPage');
     }
     if (path === wirePaths.events && request.method === 'GET') return streamEvents(options.client, response);
     if (path === wirePaths.runtime) return sendRuntimeReport(options.client, request, response);
-    if (path.startsWith('/api/')) throw new RequestError(404, 'There is nothing here.');
-    if (request.method !== 'POST') throw new RequestError(405, 'Only POST.');
+    if (path.startsWith('/api/')) throw new RequestError(404, 'httpNothing');
+    if (request.method !== 'POST') throw new RequestError(405, 'httpOnly', { method: 'POST' });
     const carriesAudio = audioCalls.some((name) => path === wirePaths.call + name);
     const body = await readJson(request, carriesAudio ? maxAudioBodyBytes : maxBodyBytes);
-    if (path === wirePaths.download) return send(response, await downloads.offer(body));
+    if (path === wirePaths.download) return send(request, response, await downloads.offer(body));
     if (path.startsWith(wirePaths.call))
-      return send(response, await call(path.slice(wirePaths.call.length), body));
-    throw new RequestError(404, 'There is nothing here.');
+      return send(request, response, await call(path.slice(wirePaths.call.length), body));
+    throw new RequestError(404, 'httpNothing');
   }
 
   function call(name: string, body: unknown): Promise<unknown> {
-    if (!callNames.includes(name as CallName)) throw new RequestError(404, 'There is no such call.');
-    if (refusedCalls.has(name as CallName))
-      throw new RequestError(403, 'A page cannot name files of this computer.');
+    if (!callNames.includes(name as CallName)) throw new RequestError(404, 'httpNoCall');
+    if (refusedCalls.has(name as CallName)) throw new RequestError(403, 'httpNoFiles');
     // The host validates: what arrives here is only known to be JSON.
     return options.client.call(name as CallName, body as never);
   }

@@ -65,7 +65,8 @@ export function browserBridge(parts: BrowserParts): StudioBridge {
     try {
       response = await parts.fetch(path, {
         ...init,
-        headers: { ...init.headers, authorization: `Bearer ${parts.token}` },
+        // The window says everything in its own language, by code; the message is for its details, in English.
+        headers: { ...init.headers, authorization: `Bearer ${parts.token}`, 'accept-language': 'en' },
         cache: 'no-store',
       });
     } catch (cause) {
