@@ -1,5 +1,6 @@
+import { Turns } from '../../turns.ts';
 import { BitReader } from './bits.ts';
-import { type DecodedAudio, DecodeError, type DecodeLimits, PcmCollector, Turns } from './pcm.ts';
+import { type DecodedAudio, DecodeError, type DecodeLimits, PcmCollector, patienceMs } from './pcm.ts';
 
 interface StreamInfo {
   sampleRate: number;
@@ -22,7 +23,7 @@ export async function decodeFlac(bytes: Uint8Array, limits: DecodeLimits): Promi
   );
   const widen = collector.format.bits - info.bits;
   const warnings: string[] = [];
-  const turns = new Turns();
+  const turns = new Turns(patienceMs);
   const reader = new BitReader(bytes, at);
   try {
     while (reader.byte + 2 < bytes.length) {

@@ -1,8 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { StudioError } from '../../contract/errors.ts';
+import { Turns } from '../../turns.ts';
 import { type MpegFrames, readMpegFrames } from './mpeg-frames.ts';
-import { type DecodedAudio, DecodeError, type DecodeLimits, PcmCollector, TooLong, Turns } from './pcm.ts';
+import {
+  type DecodedAudio,
+  DecodeError,
+  type DecodeLimits,
+  PcmCollector,
+  patienceMs,
+  TooLong,
+} from './pcm.ts';
 
 /** minimp3 as WebAssembly: beside a bundle, beside those of dist/app and dist/bench, or where npm put it (seen from a bundle of tests, and from here). */
 const places = [
@@ -63,7 +71,7 @@ async function decodeFrames(wasm: MiniMp3, frames: MpegFrames, limits: DecodeLim
   const from = padding === null ? 0 : padding.before + decoderDelay;
   const to =
     padding === null ? samples : Math.max(from, samples - Math.max(0, padding.behind - decoderDelay));
-  const turns = new Turns();
+  const turns = new Turns(patienceMs);
   let position = 0;
   while (position < samples) {
     wasm.decoder_decode(0.25);

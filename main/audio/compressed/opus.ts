@@ -1,6 +1,14 @@
 import { OpusDecoder } from 'opus-decoder';
+import { Turns } from '../../turns.ts';
 import { needed, readOgg } from './ogg.ts';
-import { type DecodedAudio, DecodeError, type DecodeLimits, PcmCollector, TooLong, Turns } from './pcm.ts';
+import {
+  type DecodedAudio,
+  DecodeError,
+  type DecodeLimits,
+  PcmCollector,
+  patienceMs,
+  TooLong,
+} from './pcm.ts';
 
 /** Opus decodes to this rate, whatever it was made from. */
 const sampleRate = 48_000;
@@ -53,7 +61,7 @@ async function decodePackets(
   limits: DecodeLimits,
 ): Promise<DecodedAudio> {
   const collector = new PcmCollector({ sampleRate, channels: head.channels, bits: 16 }, limits);
-  const turns = new Turns();
+  const turns = new Turns(patienceMs);
   // The last page may say that the end of its last packet is no sound.
   const end = lastPosition === null || !complete ? Number.POSITIVE_INFINITY : lastPosition;
   let position = 0;

@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** Longest time that decoding keeps messages, a cancel for example, waiting, ms. */
+export const patienceMs = 5;
 
 /** Audio of a compressed file; integers, because that is what WAV files of references hold. */
 export interface DecodedAudio {
@@ -110,15 +111,4 @@ function littleEndian(values: Int16Array): Uint8Array {
     for (let at = 0; at < bytes.length; at += 2) bytes.subarray(at, at + 2).reverse();
   }
   return bytes;
-}
-
-/** Lets messages such as a cancel through, at most every few milliseconds. */
-export class Turns {
-  #last = performance.now();
-
-  async take(): Promise<void> {
-    if (performance.now() - this.#last < 5) return;
-    await nextTurn();
-    this.#last = performance.now();
-  }
 }

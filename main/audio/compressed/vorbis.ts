@@ -1,6 +1,14 @@
 import { StbVorbis } from 'stb-vorbis';
+import { Turns } from '../../turns.ts';
 import { needed, readOgg, writeOgg } from './ogg.ts';
-import { type DecodedAudio, DecodeError, type DecodeLimits, PcmCollector, TooLong, Turns } from './pcm.ts';
+import {
+  type DecodedAudio,
+  DecodeError,
+  type DecodeLimits,
+  PcmCollector,
+  patienceMs,
+  TooLong,
+} from './pcm.ts';
 import { VorbisBlocks } from './vorbis-blocks.ts';
 
 /** Identification, comments, setup. */
@@ -35,7 +43,7 @@ export async function decodeVorbis(
   await StbVorbis.ready;
   const collector = new PcmCollector({ sampleRate, channels, bits: 16 }, limits);
   const headers = packets.slice(0, headerPackets);
-  const turns = new Turns();
+  const turns = new Turns(patienceMs);
   let wrong = 0;
   for (let at = headerPackets, next = at; at < packets.length; at = next) {
     next = pieceEnd(packets, blocks, at, packetsPerPiece);

@@ -1,19 +1,9 @@
+import { Turns } from '../../turns.ts';
 import { Merges } from './byte-level-bpe.ts';
 import { TokenTable } from './token-table.ts';
 
 /** Longest time between two turns of the event loop. */
 const patienceMs = 8;
-
-/** Lets others run when it has been a while. */
-class Breath {
-  #last = performance.now();
-
-  async take(): Promise<void> {
-    if (performance.now() - this.#last < patienceMs) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#last = performance.now();
-  }
-}
 
 /** Entries or lines between two looks at the clock. */
 const stride = 1024;
@@ -33,7 +23,7 @@ const mostId = 2 ** 31 - 1;
  */
 export async function parseTokens(bytes: Uint8Array): Promise<TokenTable | string> {
   const tokens = new TokenTable(bytes.length);
-  const breath = new Breath();
+  const turns = new Turns(patienceMs);
   const entries = new VocabularyEntries(bytes);
   for (let count = 0; entries.next(); count++) {
     if (entries.escaped) {
@@ -43,7 +33,7 @@ export async function parseTokens(bytes: Uint8Array): Promise<TokenTable | strin
     } else {
       tokens.set(bytes, entries.from, entries.to, entries.id);
     }
-    if (count % stride === stride - 1) await breath.take();
+    if (count % stride === stride - 1) await turns.take();
   }
   if (entries.complete) return tokens;
   try {
@@ -153,14 +143,14 @@ class VocabularyEntries {
  */
 export async function parseMerges(bytes: Uint8Array, tokens: TokenTable): Promise<Merges | string> {
   const merges = new Merges(tokens.size);
-  const breath = new Breath();
+  const turns = new Turns(patienceMs);
   const lines = new MergeLines(bytes, tokens);
   for (let more = true; more; ) {
     for (let count = 0; count < stride && more; count++) {
       more = lines.next();
       if (more) merges.add(lines.left, lines.right, lines.token);
     }
-    await breath.take();
+    await turns.take();
   }
   if (lines.wrong !== null) return lines.wrong;
   return merges.count > 0 ? merges : 'it holds no pairs of tokens';
