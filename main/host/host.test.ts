@@ -224,6 +224,23 @@ describe('settings', () => {
     expect(test.backend.settings?.['compute.vram_mode']).toBe('low');
   });
 
+  it('that change while the devices are opened reach them', async () => {
+    await test.close();
+    let opened: () => void = () => {};
+    test = openTestHost(
+      {},
+      new Promise<void>((resolve) => {
+        opened = resolve;
+      }),
+    );
+    const jobs = test.call('jobs.list', {});
+    await test.call('settings.set', { patch: { 'compute.vram_mode': 'low' } });
+    expect(test.backend.settings).toBeNull();
+    opened();
+    await jobs;
+    expect(test.backend.settings?.['compute.vram_mode']).toBe('low');
+  });
+
   it('remember a pin where the engine has a setting for it', async () => {
     await test.call('models.pin', { model: 'tone', pinned: true });
     expect(test.of('settings.changed')).toEqual([]);

@@ -6,6 +6,7 @@ import {
   calls,
   type ErrorBody,
   type Said,
+  type Settings,
   StudioError,
   sayOfError,
 } from '../contract/index.ts';
@@ -40,6 +41,7 @@ export class Host {
   readonly #runtime = new Throttle<void>(() => void this.#sendSnapshot(), runtimeIntervalMs);
   #version = 0;
   #backend: Promise<SpeechBackend> | null = null;
+  #openedWith = '';
   /** Once made: what the backend promise holds. */
   #parts: { backend: SpeechBackend; jobs: JobQueue } | null = null;
 
@@ -61,9 +63,7 @@ export class Host {
     });
     this.settings.onChange((settings) => {
       this.emit('settings.changed', settings);
-      this.#parts?.backend
-        .configure(settings)
-        .catch((error: unknown) => this.warn(sayOfError('settings_not_applied', toErrorBody(error))));
+      if (this.#parts) this.#configure(this.#parts.backend, settings);
       this.#changed();
     });
     const { configFolder, cacheFolder } = options;
@@ -115,7 +115,10 @@ export class Host {
 
   async #open(): Promise<{ backend: SpeechBackend; jobs: JobQueue }> {
     // Devices are opened when they are first needed: settings and help work without them. A failure is tried again.
-    this.#backend ??= this.makeBackend(this.options, this.log, this.settings, this.#library.prompts);
+    if (this.#backend === null) {
+      this.#openedWith = JSON.stringify(this.settings.get());
+      this.#backend = this.makeBackend(this.options, this.log, this.settings, this.#library.prompts);
+    }
     try {
       const backend = await this.#backend;
       this.#parts ??= this.#join(backend);
@@ -128,6 +131,9 @@ export class Host {
 
   #join(backend: SpeechBackend) {
     backend.onChange(() => this.#changed());
+    // They may have changed while it opened.
+    const settings = this.settings.get();
+    if (JSON.stringify(settings) !== this.#openedWith) this.#configure(backend, settings);
     const { cacheFolder, keepAudio } = this.options;
     const jobs = new JobQueue({
       backend,
@@ -136,6 +142,12 @@ export class Host {
       audioFolder: keepAudio ? join(cacheFolder, 'audio') : null,
     });
     return { backend, jobs };
+  }
+
+  #configure(backend: SpeechBackend, settings: Settings): void {
+    backend
+      .configure(settings)
+      .catch((error: unknown) => this.warn(sayOfError('settings_not_applied', toErrorBody(error))));
   }
 
   #changed(): void {

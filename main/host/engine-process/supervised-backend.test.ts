@@ -412,6 +412,19 @@ describe('the end', () => {
     expect((await speak()).heard).toEqual(spokenText);
   });
 
+  it('what is asked while it closes is cancelled', async () => {
+    const { backend, rig, speak } = await open();
+    rig.before = () => sleep(10_000);
+    const asked = [speak(), backend.view(), backend.verify({} as never, () => {})];
+    const answers = Promise.allSettled(asked);
+    await expect.poll(() => rig.spoken.length).toBe(1);
+    await backend.close();
+    for (const answer of await answers) {
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'cancelled' });
+    }
+    await expect(asked[0]).rejects.toMatchObject({ code: 'cancelled' });
+  }, 20_000);
+
   it('closing closes the process, and nothing new is started', async () => {
     const { backend, sides, started, speak } = await open();
     await backend.close();

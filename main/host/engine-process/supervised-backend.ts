@@ -148,7 +148,8 @@ export class SupervisedBackend implements SpeechBackend {
         }
       } catch (error) {
         const explained = this.#explained(error, engine, device, task.settings);
-        if (explained === error || heard || attempt > 1 || context.signal.aborted) throw explained;
+        const over = this.#closing || context.signal.aborted;
+        if (explained === error || heard || attempt > 1 || over) throw explained;
         said.push(say('request_repeated', { device }));
       } finally {
         this.#running.delete(running);
@@ -202,7 +203,8 @@ export class SupervisedBackend implements SpeechBackend {
     try {
       await engine.call('load', [model]);
     } catch (error) {
-      if (this.#explained(error, engine, device, this.#settings) === error || this.#closing) throw error;
+      const explained = this.#explained(error, engine, device, this.#settings);
+      if (explained === error || this.#closing) throw explained;
       await this.#once('load', [model]);
     }
     this.#wished.add(model);
@@ -333,7 +335,7 @@ export class SupervisedBackend implements SpeechBackend {
   /** What a request shows of its failure; the failure itself where no device or process was lost. */
   #explained(error: unknown, engine: RemoteEngine, device: string, settings: Settings): unknown {
     if (error instanceof EngineGone) {
-      if (this.#closing) return new StudioError('cancelled', 'Cancelled.');
+      if (this.#closing) return cancelled();
       if (!this.#isGraphics(device)) return crashed(error);
       return this.#lossOf(device, settings, endText(error.end), error.stack);
     }
@@ -404,7 +406,8 @@ export class SupervisedBackend implements SpeechBackend {
     try {
       return await (await this.#current()).call(name, args);
     } catch (error) {
-      if (!(error instanceof EngineGone) || this.#closing) throw error;
+      if (!(error instanceof EngineGone)) throw error;
+      if (this.#closing) throw cancelled();
       return this.#once(name, args);
     }
   }
@@ -418,7 +421,7 @@ export class SupervisedBackend implements SpeechBackend {
       return await (await this.#current()).call(name, args, onEvent);
     } catch (error) {
       if (!(error instanceof EngineGone)) throw error;
-      throw this.#closing ? new StudioError('cancelled', 'Cancelled.') : crashed(error);
+      throw this.#closing ? cancelled() : crashed(error);
     }
   }
 
@@ -427,6 +430,8 @@ export class SupervisedBackend implements SpeechBackend {
     this.#engine?.then((engine) => engine.call(name, args)).catch(() => {});
   }
 }
+
+const cancelled = (): StudioError => new StudioError('cancelled', 'Cancelled.');
 
 function crashed(gone: EngineGone): StudioError {
   const how = endText(gone.end);

@@ -13,8 +13,11 @@ export interface SeenEvent<N extends EventName = EventName> {
   at: number;
 }
 
-/** A host in this thread over the tone engine, with everything it sends. */
-export function openTestHost(options: Partial<HostOptions> = {}) {
+/** A host in this thread over the tone engine, which is there once `opening` is over, with everything it sends. */
+export function openTestHost(
+  options: Partial<HostOptions> = {},
+  opening: Promise<unknown> = Promise.resolve(),
+) {
   const folder = mkdtempSync(join(tmpdir(), 'mizuoto-host-'));
   const seen: SeenEvent[] = [];
   const waiting = new Set<() => void>();
@@ -31,7 +34,10 @@ export function openTestHost(options: Partial<HostOptions> = {}) {
       testEngines: true,
       ...options,
     },
-    async () => backend,
+    async () => {
+      await opening;
+      return backend;
+    },
     emit,
   );
   const of = <N extends EventName>(name: N) =>
