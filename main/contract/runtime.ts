@@ -72,7 +72,7 @@ export const modelSnapshotSchema = z.object({
 });
 export type ModelSnapshot = z.infer<typeof modelSnapshotSchema>;
 
-/** Something that happened to a device or to the engine, and what the studio did about it. */
+/** Something that happened to a device, to the engine or to the studio's files, and what was done about it. */
 export const incidentSchema = z.object({
   /** Milliseconds since the epoch. */
   at: z.number(),

@@ -131,6 +131,11 @@ export function say(code: SaidCode, params: SaidParams = {}): Said {
   return { code, message: fillSentence(sentencesEn[code], params, plainWriter), params };
 }
 
+/** Of the studio's own files: settings, models, voices, measurements. */
+export function isOfFiles({ code }: Pick<Said, 'code'>): boolean {
+  return /^(settings|models|calibration)_|^voice_left_out$/.test(code);
+}
+
 /** The same where an error is the reason: its own sentence stands in the place `reason`. */
 export function sayOfError(code: SaidCode, error: ErrorBody, params: SaidParams = {}): Said {
   return { ...say(code, { ...params, reason: error.message }), error };

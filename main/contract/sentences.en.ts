@@ -102,6 +102,7 @@ export const sentencesEn = {
     'Memory measurements in {path} are damaged or of another version; they are made again.',
   calibration_unsaved: 'Memory measurements could not be saved in {path}: {reason}.',
   settings_not_applied: 'The settings were kept but not applied: {reason}',
+  model_not_reloaded: '{model} was not loaded again: {reason}',
   ...recoveryEn,
   /** What an engine or the log says in its own words. */
   note: '{text}',

@@ -74,6 +74,7 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   calibration_damaged: '{path} 中的校准数据已损坏或属于其他版本，将重新测量。',
   calibration_unsaved: '校准数据无法保存到 {path}：{reason}。',
   settings_not_applied: '设置已保存，但没有生效：{reason}',
+  model_not_reloaded: '{model} 没有重新加载：{reason}',
   ...recoveryZh,
   note: '{text}',
   device_simulated: '已设置 compute.simulate_vram_mb',

@@ -10,6 +10,7 @@ import {
   events,
   type Job,
   maxTextLength,
+  type RuntimeSnapshot,
 } from '../contract/index.ts';
 import { echoFolder } from './testing/echo-folder.ts';
 import { openTestHost } from './testing/fixture.ts';
@@ -256,6 +257,14 @@ describe('settings', () => {
   it('work with warnings where the file is bad', async () => {
     writeFileSync(join(test.folder, 'settings.json'), 'not json');
     expect(await test.call('settings.get', {})).toEqual(defaultSettings());
-    expect(test.of('log.line')[0]?.data).toMatchObject({ level: 'warning' });
+    expect(test.of('log.line')[0]?.data).toMatchObject({
+      level: 'warning',
+      said: { code: 'settings_kept_aside', params: { reason: 'it is not JSON' } },
+    });
+    // Whoever comes later sees it, too; the newest first.
+    writeFileSync(join(test.folder, 'settings.json'), '{"compute.vram_mod": 1}');
+    await test.call('settings.get', {});
+    const { incidents }: RuntimeSnapshot = await test.call('runtime.snapshot', {});
+    expect(incidents.map(({ said }) => said.code)).toEqual(['settings_near_key', 'settings_kept_aside']);
   });
 });

@@ -5,6 +5,8 @@ import {
   type CallName,
   calls,
   type ErrorBody,
+  type Incident,
+  isOfFiles,
   type Said,
   type Settings,
   StudioError,
@@ -29,6 +31,7 @@ import { Throttle } from './throttle.ts';
 export type Reply = { ok: true; response: unknown } | { ok: false; error: ErrorBody };
 
 const runtimeIntervalMs = 100;
+const keptWarnings = 20;
 /** Largest WAV that one answer carries; beyond it the file is written by `jobs.export`. */
 const maxWavBytes = 512 * 1024 * 1024;
 
@@ -40,6 +43,8 @@ export class Host {
   readonly #closing = new AbortController();
   readonly #runtime = new Throttle<void>(() => void this.#sendSnapshot(), runtimeIntervalMs);
   #version = 0;
+  /** What is wrong with the studio's own files, the latest first. */
+  readonly #ofFiles: Incident[] = [];
   #backend: Promise<SpeechBackend> | null = null;
   #openedWith = '';
   /** Once made: what the backend promise holds. */
@@ -84,6 +89,12 @@ export class Host {
   readonly warn = (said: Said): void => this.log('warning', said.message, said);
 
   log = (level: 'info' | 'warning' | 'error', message: string, said?: Said): void => {
+    // Whoever comes later is told as well.
+    if (said !== undefined && isOfFiles(said)) {
+      this.#ofFiles.unshift({ at: Date.now(), said });
+      this.#ofFiles.splice(keptWarnings);
+      this.#changed();
+    }
     this.emit('log.line', { at: Date.now(), level, message, ...(said === undefined ? {} : { said }) });
   };
 
@@ -171,6 +182,7 @@ export class Host {
       version: this.#version,
       at: Date.now(),
       ...view,
+      incidents: [...view.incidents, ...this.#ofFiles].sort((a, b) => b.at - a.at),
       jobs: jobs.list().map((job) => job.record()),
     };
   }

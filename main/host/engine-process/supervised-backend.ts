@@ -9,6 +9,7 @@ import {
   type Settings,
   StudioError,
   say,
+  sayOfError,
   type VerifyRun,
 } from '../../contract/index.ts';
 import type { InstalledModel } from '../../models/types.ts';
@@ -25,6 +26,7 @@ import type {
   SpokenChunk,
   VerifyTask,
 } from '../backend.ts';
+import { toErrorBody } from '../failures.ts';
 import { endText, type ProcessEnd, type StartProcess } from '../isolated/own-process.ts';
 import { ContinuedTimeline } from './continued-timeline.ts';
 import { Losses, lossLimit, lossMinutes } from './losses.ts';
@@ -276,8 +278,9 @@ export class SupervisedBackend implements SpeechBackend {
     for (const [model, pinned] of this.#pins) void engine.call('pin', [model, pinned]).catch(() => {});
     for (const model of wished) {
       engine.call('load', [model]).catch((error: unknown) => {
-        if (!this.#closing)
-          log('warning', `"${model}" was not loaded again: ${String((error as Error).message)}`);
+        if (this.#closing) return;
+        const said = sayOfError('model_not_reloaded', toErrorBody(error), { model });
+        log('warning', said.message, said);
       });
     }
     if (this.#closing) await engine.close(closeMs);

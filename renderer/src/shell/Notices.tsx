@@ -2,6 +2,7 @@ import { X } from 'lucide-react';
 import { Toast } from 'radix-ui';
 import { useTranslation } from 'react-i18next';
 import { describeError } from '../errors/describe.ts';
+import { sayIn } from '../i18n/said.ts';
 import { forgetDeleted, saveJob, undoDelete, undoRestore } from '../store/commands.ts';
 import { dismissNotice } from '../store/notices.ts';
 import type { Notice } from '../store/ui.ts';
@@ -43,7 +44,7 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
   };
   return (
     <Toast.Root
-      type={notice.kind === 'failed' ? 'foreground' : 'background'}
+      type={notice.kind === 'failed' || notice.kind === 'warning' ? 'foreground' : 'background'}
       onOpenChange={(open) => !open && close()}
       data-testid={`notice-${notice.kind}`}
       className="appear flex items-center gap-1 rounded-xl bg-ink py-2 pr-2 pl-4 text-background shadow-[0_12px_32px_var(--shadow)]"
@@ -94,6 +95,8 @@ function NoticeText({ notice }: { notice: Notice }) {
       return notice.limitMb === null
         ? t('notices.noLimit')
         : t('notices.limit', { limit: format.mebibytes(notice.limitMb) });
+    case 'warning':
+      return sayIn(notice.said, language, format);
     case 'failed': {
       const { title, why, fix } = describeError(notice.error, language, format);
       return (

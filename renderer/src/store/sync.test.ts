@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StudioError } from '../../../main/contract/errors.ts';
+import { type Said, say } from '../../../main/contract/said.ts';
 import { fakeJob, fakeResult, fakeSettings, fakeSnapshot, wholly } from '../bridge/fake-data.ts';
 import { settle } from '../testing/fake-timers.ts';
 import { testStudio } from '../testing/studio.ts';
@@ -40,6 +41,33 @@ describe('the store follows the host', () => {
     expect(state.connection).toEqual({ status: 'ready' });
     expect(state.engines).toHaveLength(1);
     expect(state.settings?.['ui.language']).toBe('system');
+  });
+
+  it('tells once what is wrong with the files of the studio, and nothing else of the log', async () => {
+    const { studio, host } = await testStudio();
+    const line = (said?: Said) => ({
+      at: 1,
+      level: 'warning' as const,
+      message: said?.message ?? 'Something.',
+      ...(said === undefined ? {} : { said }),
+    });
+    const aside = say('settings_kept_aside', {
+      path: '/s.json',
+      reason: 'it is not JSON',
+      aside: '/s.json.bak',
+    });
+    for (const said of [aside, aside, say('trimmed', { bytes: 1, device: 'CPU' }), undefined]) {
+      host.emit('log.line', line(said));
+    }
+    expect(studio.store.getState().notices.map(({ notice }) => notice)).toEqual([
+      { kind: 'warning', said: aside },
+    ]);
+  });
+
+  it('tells what was wrong before it connected', async () => {
+    const said = say('calibration_damaged', { path: '/c.json' });
+    const { studio } = await testStudio({ runtime: fakeSnapshot({ incidents: [{ at: 1, said }] }) });
+    expect(studio.store.getState().notices.map(({ notice }) => notice)).toEqual([{ kind: 'warning', said }]);
   });
 
   it('carries a job from the queue to its end', async () => {

@@ -1,8 +1,10 @@
+import { isOfFiles, type Said } from '../../../main/contract/said.ts';
 import type { AudioChunkEvent } from '../../../main/contract/speech.ts';
 import { Recording } from '../audio/recording.ts';
 import { toErrorBody } from '../bridge/errors.ts';
 import type { ConnectStep } from './connection.ts';
 import { applyOutcome, applyProgress, isFinal, type Outcome, replaceJobs, upsertJob } from './jobs.ts';
+import { notify } from './notices.ts';
 import { startWhenFree } from './play.ts';
 import { applySnapshot } from './runtime.ts';
 import type { Studio } from './studio.ts';
@@ -44,6 +46,7 @@ export function startSync(studio: Studio): () => void {
       const runtime = await bridge.call('runtime.snapshot', {});
       // A read is the truth of now, whatever version an earlier host process had reached.
       set((state) => applySnapshot({ ...state, runtime: null }, runtime));
+      for (const { said } of runtime.incidents.toReversed()) tell(said);
       step('jobs');
       const { jobs } = await bridge.call('jobs.list', {});
       if (current !== epoch) return;
@@ -51,6 +54,14 @@ export function startSync(studio: Studio): () => void {
     } catch (thrown) {
       if (current === epoch) lose(toErrorBody(thrown));
     }
+  }
+
+  /** Each is told once, however often the host is read again. */
+  const told = new Set<string>();
+  function tell(said: Said): void {
+    if (!isOfFiles(said) || told.has(said.message)) return;
+    told.add(said.message);
+    notify(studio, { kind: 'warning', said });
   }
 
   function lose(error: ReturnType<typeof toErrorBody>): void {
@@ -104,6 +115,7 @@ export function startSync(studio: Studio): () => void {
 
   const stops = [
     bridge.on('runtime.changed', (snapshot) => set((state) => applySnapshot(state, snapshot))),
+    bridge.on('log.line', ({ said }) => said !== undefined && tell(said)),
     bridge.on('settings.changed', (settings) => set({ settings })),
     bridge.on('models.changed', () => void readEngines()),
     bridge.on('voices.changed', ({ voices }) => set({ savedVoices: voices })),

@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../../main/contract/errors.ts';
+import type { Said } from '../../../main/contract/said.ts';
 import type { Draft } from './draft.ts';
 
 export type Screen = 'generate' | 'memory';
@@ -12,6 +13,8 @@ export type Notice =
   | { kind: 'freed'; model: string; bytes: number }
   /** A limit of device memory is in force; null: none. */
   | { kind: 'limit'; limitMb: number | null }
+  /** Something is wrong with the studio's own files. */
+  | { kind: 'warning'; said: Said }
   /** `saveJob`: saving this job failed; offer another place. */
   | { kind: 'failed'; error: ErrorBody; saveJob?: string };
 

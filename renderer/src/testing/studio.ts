@@ -1,3 +1,4 @@
+import type { RuntimeSnapshot } from '../../../main/contract/runtime.ts';
 import { fakeEngine, fakeJob, fakeSettings, fakeSnapshot } from '../bridge/fake-data.ts';
 import { FakeHost } from '../bridge/fake-host.ts';
 import { keeper } from '../store/keep.ts';
@@ -16,7 +17,9 @@ export interface TestStudio {
 }
 
 /** The whole studio below the window, over a scripted host, a silent device and a clock that stands still. */
-export async function testStudio(options: { link?: boolean; connect?: boolean } = {}): Promise<TestStudio> {
+export async function testStudio(
+  options: { link?: boolean; connect?: boolean; runtime?: RuntimeSnapshot } = {},
+): Promise<TestStudio> {
   const timers = new FakeTimers();
   const { outputs, openOutput } = fakeOutputs();
   let jobs = 0;
@@ -26,7 +29,7 @@ export async function testStudio(options: { link?: boolean; connect?: boolean } 
     'settings.set': ({ patch }) => fakeSettings(patch),
     'engines.list': () => ({ engines: [fakeEngine] }),
     'voices.list': () => ({ voices: [] }),
-    'runtime.snapshot': () => fakeSnapshot(),
+    'runtime.snapshot': () => options.runtime ?? fakeSnapshot(),
     'jobs.list': () => ({ jobs: [] }),
     'jobs.cancel': () => ({ state: 'stopping' as const }),
     speak: (request) => {

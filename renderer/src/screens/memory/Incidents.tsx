@@ -5,7 +5,7 @@ import { sayIn } from '../../i18n/said.ts';
 import { useFormat, useLanguage } from '../../ui/studio-context.ts';
 import { useNames } from './names.ts';
 
-/** Devices that were lost, drivers that crashed, and what the studio did about it; nothing where nothing happened. */
+/** Devices that were lost, drivers that crashed, files that are not as they should be; nothing where nothing happened. */
 export function Incidents({ incidents }: { incidents: readonly Incident[] }) {
   const { t } = useTranslation();
   const format = useFormat();
@@ -21,7 +21,7 @@ export function Incidents({ incidents }: { incidents: readonly Incident[] }) {
       <ul className="space-y-1">
         {incidents.map(({ at, said }) => (
           <li
-            key={`${at} ${said.code}`}
+            key={`${at} ${said.message}`}
             data-testid="incident"
             data-code={said.code}
             className="flex gap-3 text-xs"

@@ -4,13 +4,15 @@ import type { Said } from '../../../../main/contract/said.ts';
 import { deviceName } from '../../shell/device-name.ts';
 import { useStudioState } from '../../ui/studio-context.ts';
 
+type Telling = Pick<Said, 'code' | 'params' | 'error'>;
+
 /** What people call devices and components whose ids the host speaks of. */
 export interface Names {
   device(id: string): string;
   /** With its model's name; without it where `within` is that model, of which everybody knows what is spoken. */
   component(id: string, within?: string): string;
   /** A sentence with names in the place of ids. */
-  said(said: Pick<Said, 'code' | 'params'>, within?: string): Pick<Said, 'code' | 'params'>;
+  said(said: Telling, within?: string): Telling;
 }
 
 export function namesOf(devices: readonly DeviceSnapshot[], models: readonly ModelSnapshot[]): Names {
@@ -29,12 +31,12 @@ export function namesOf(devices: readonly DeviceSnapshot[], models: readonly Mod
   return {
     device,
     component,
-    said: ({ code, params }, within) => {
+    said: ({ params, ...said }, within) => {
       const named = { ...params };
       if (typeof named.device === 'string') named.device = device(named.device);
       if (typeof named.other === 'string') named.other = device(named.other);
       if (typeof named.component === 'string') named.component = component(named.component, within);
-      return { code, params: named };
+      return { ...said, params: named };
     },
   };
 }
