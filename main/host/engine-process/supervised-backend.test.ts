@@ -413,9 +413,10 @@ describe('the end', () => {
   });
 
   it('what is asked while it closes is cancelled', async () => {
-    const { backend, rig, speak } = await open();
+    const { backend, rig, speak, settings } = await open();
     rig.before = () => sleep(10_000);
-    const asked = [speak(), backend.view(), backend.verify({} as never, () => {})];
+    const task = { engines: ['tone'], settings, asked: [], text: 'stall' };
+    const asked = [speak(), backend.view(), backend.verify(task, () => {})];
     const answers = Promise.allSettled(asked);
     await expect.poll(() => rig.spoken.length).toBe(1);
     await backend.close();
