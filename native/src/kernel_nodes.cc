@@ -183,6 +183,10 @@ std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* 
                       ggml_map_custom2(context, weights, x, computeBf16Product, GGML_N_TASKS_MAX, nullptr));
 }
 
+KernelNode copyingNode(ggml_context* context, ggml_tensor* node, ggml_tensor* same) {
+    return withKernel(node, ggml_cont(context, same));
+}
+
 std::optional<KernelNode> snakeKernelNode(ggml_context* context, ggml_tensor* node, ggml_tensor* x,
                                           ggml_tensor* alpha, ggml_tensor* beta) {
     if (!perChannel(alpha, x) || !perChannel(beta, x) || alpha->ne[0] != beta->ne[0]) return std::nullopt;

@@ -46,6 +46,10 @@ std::optional<KernelNode> snakeKernelNode(ggml_context* context, ggml_tensor* no
  */
 std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* node);
 
+/** For an operation of ggml whose bits depend on the number of threads: processors copy `same`, which
+ * computes it otherwise. */
+KernelNode copyingNode(ggml_context* context, ggml_tensor* node, ggml_tensor* same);
+
 /** The divisor's addend in `snake`, as upstream models have it. */
 constexpr float kSnakeEpsilon = 1e-9f;
 

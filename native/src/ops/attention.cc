@@ -1,5 +1,6 @@
 // Softmax, rotary positions and fused attention.
 #include <array>
+#include <cstring>
 
 #include "op_table.h"
 
@@ -116,6 +117,61 @@ Value diagonalMask(OpCall& call) {
     return {call.node(build(call.context(), a, past)), call.source(0).rank};
 }
 
+/**
+ * ggml's processors split the keys of a single query among their threads, from this many on: the order of
+ * sums, hence the last bits, would depend on how many threads there are.
+ */
+constexpr int64_t kSplitKeys = 512;
+
+bool splitsKeys(const ggml_tensor* q, const ggml_tensor* k) {
+    return q->ne[1] == 1 && q->ne[3] == 1 && k->ne[1] >= kSplitKeys &&
+           (k->type == GGML_TYPE_F32 || k->type == GGML_TYPE_F16);
+}
+
+/** [heads, rows, width] as [2, heads / 2, rows, width]. */
+ggml_tensor* asTwoBatches(OpCall& call, ggml_tensor* x) {
+    const auto half = static_cast<size_t>(x->ne[2] / 2);
+    return call.node(ggml_view_4d(call.context(), x, x->ne[0], x->ne[1], x->ne[2] / 2, 2, x->nb[1], x->nb[2],
+                                  half * x->nb[2], 0));
+}
+
+/**
+ * The attention of one query that `node` is, in a form in which ggml gives a thread whole heads: half of the
+ * heads as a second batch; where they cannot be halved, the query twice. Values like `node`'s.
+ */
+ggml_tensor* withWholeHeads(OpCall& call, const ggml_tensor* node) {
+    ggml_context* context = call.context();
+    ggml_tensor* const q = node->src[0];
+    ggml_tensor* const k = node->src[1];
+    ggml_tensor* const v = node->src[2];
+    ggml_tensor* const mask = node->src[3];
+    std::array<float, 3> params;
+    std::memcpy(params.data(), node->op_params, sizeof(params));
+    const float maxBias = params[1];
+    const auto attend = [&](ggml_tensor* queries, ggml_tensor* keys, ggml_tensor* values,
+                            ggml_tensor* masks) {
+        ggml_tensor* result =
+            ggml_flash_attn_ext(context, queries, keys, values, masks, params[0], maxBias, params[2]);
+        ggml_flash_attn_ext_set_prec(result, ggml_flash_attn_ext_get_prec(node));
+        return call.node(result);
+    };
+    const int64_t half = q->ne[2] / 2;
+    // ALiBi's slopes count heads from the first of a batch.
+    const bool halves = k->ne[2] % 2 == 0 && maxBias == 0 && (mask == nullptr || half % mask->ne[2] == 0);
+    if (halves) {
+        ggml_tensor* result =
+            attend(asTwoBatches(call, q), asTwoBatches(call, k), asTwoBatches(call, v), mask);
+        return call.node(ggml_reshape_4d(context, result, node->ne[0], node->ne[1], 1, 1));
+    }
+    ggml_tensor* masks = mask;
+    if (mask != nullptr && mask->ne[1] == 1) {
+        masks = call.node(ggml_repeat_4d(context, mask, mask->ne[0], 2, mask->ne[2], mask->ne[3]));
+    }
+    ggml_tensor* result = attend(call.node(ggml_concat(context, q, q, 1)), k, v, masks);
+    return call.node(ggml_view_4d(context, result, node->ne[0], node->ne[1], 1, 1, result->nb[1],
+                                  result->nb[2], result->nb[3], 0));
+}
+
 /** q [batch, heads, tokens, width], k and v [batch, kv heads, kv, width], mask [.., tokens, kv] f16. */
 Value flashAttention(OpCall& call) {
     call.requireType(0, {GGML_TYPE_F32});
@@ -146,6 +202,9 @@ Value flashAttention(OpCall& call) {
     call.require(mask != nullptr || maxBias == 0, "ALiBi needs a mask.");
     ggml_tensor* result = ggml_flash_attn_ext(call.context(), q, k, v, mask, scale, maxBias, softcap);
     if (precise) ggml_flash_attn_ext_set_prec(result, GGML_PREC_F32);
+    if (splitsKeys(q, k)) {
+        call.recorder().kernel(copyingNode(call.context(), result, withWholeHeads(call, result)));
+    }
     return {call.node(result), call.source(0).rank};
 }
 
