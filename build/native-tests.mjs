@@ -1,7 +1,7 @@
 /**
- * C++ tests of the kernels, of where weights lie and of the checkpoint readers, then fuzzing of these for a bounded time, all
- * under sanitizers where the compiler has them. MIZUOTO_FUZZ_SECONDS sets the time (default 10), MIZUOTO_FUZZ_SEED the
- * inputs (default 1).
+ * C++ tests of the kernels, of the choice of threads, of where weights lie and of the checkpoint readers, then fuzzing of
+ * these for a bounded time, all under sanitizers where the compiler has them. MIZUOTO_FUZZ_SECONDS sets the time
+ * (default 10), MIZUOTO_FUZZ_SEED the inputs (default 1).
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ function configure() {
     hint: 'Install a C++20 compiler and cmake (Debian: apt-get install g++ cmake).',
   });
   const jobs = String(Math.min(availableParallelism(), 2));
-  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'weights_test', 'checkpoint_fuzz'];
+  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'threads_test', 'weights_test', 'checkpoint_fuzz'];
   run('cmake', ['--build', buildDir, '--config', 'RelWithDebInfo', '--parallel', jobs, ...targets]);
 }
 
@@ -102,6 +102,7 @@ main(async () => {
   const results = [
     passes('checkpoint_test', [], 300),
     passes('kernels_test', [], 120),
+    passes('threads_test', [], 60),
     passes('weights_test', [], 120),
     passes('checkpoint_fuzz', ['--seconds', String(seconds), '--seed', String(seed)], seconds + 120),
   ];

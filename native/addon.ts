@@ -84,8 +84,13 @@ export interface DeviceInfo {
 
 export interface OpenDeviceOptions {
   name: string;
-  /** CPU backend only; default: number of physical cores, at least 1. */
+  /**
+   * CPU backend only; default: number of physical cores, at least 1. Fewer compute while other programs use the
+   * processors; results have the same bits.
+   */
   threads?: number;
+  /** That many threads compute at all times. */
+  fixedThreads?: boolean;
   /** The CPU plays a device of this many bytes: every allocation counts against it and fails beyond it. */
   simulateBytes?: number;
   /** Bytes that "another program" holds on a simulated device. Changeable later by `setForeignBytes`. */
@@ -124,6 +129,8 @@ export interface FaultPlan {
   loseAtSegment?: number;
   /** Fail the n-th segment execution from now with OutOfDeviceMemory, as when a backend's own scratch memory runs out; once. */
   exhaustAtSegment?: number;
+  /** Until further notice the CPU backend's number of threads changes after every n-th node at which it can. */
+  changeThreadsEvery?: number;
 }
 
 export interface StreamerOptions {
@@ -180,6 +187,8 @@ export interface Device {
   readonly mapsHostMemory: boolean;
   /** Host memory can be page-locked where it lies (see `WeightStore.pin`). */
   readonly locksHostMemory: boolean;
+  /** Threads of the CPU backend that compute at the moment; 0 on other devices. */
+  readonly threads: number;
   info(): DeviceInfo;
   memory(): DeviceMemory;
   resetPeak(): void;

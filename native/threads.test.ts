@@ -1,10 +1,19 @@
 /** Results have the same bits whatever the number of threads: it may change from run to run, and within one. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Device, DType, GraphRecorder } from './addon.ts';
-import { opCases } from './op-cases.ts';
-import { bytesOf, compute, type Feed, noise } from './test-support.ts';
-import { addon } from './test-support.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Device, DType, GraphRecorder, RunOptions, TensorData } from './addon.ts';
 import { dtypeCode } from './load.ts';
+import { opCases } from './op-cases.ts';
+import {
+  addon,
+  bytesOf,
+  compute,
+  type Feed,
+  failureCode,
+  makeStack,
+  noise,
+  placeAll,
+  unplaceUnits,
+} from './test-support.ts';
 
 interface Case {
   name: string;
@@ -104,16 +113,33 @@ const cases: Case[] = [
       build: (recorder, inputs) => recorder.op(name, inputs, params),
     }),
   ),
-  ...['gelu', 'gelu_erf', 'gelu_tanh', 'gelu_quick', 'silu', 'sigmoid', 'tanh', 'elu', 'exp', 'sin', 'sqr'].flatMap(
-    (name) => [op(name, [[7, 1031]]), op(name, [[13001]])],
-  ),
+  ...[
+    'gelu',
+    'gelu_erf',
+    'gelu_tanh',
+    'gelu_quick',
+    'silu',
+    'sigmoid',
+    'tanh',
+    'elu',
+    'exp',
+    'sin',
+    'sqr',
+  ].flatMap((name) => [op(name, [[7, 1031]]), op(name, [[13001]])]),
   ...['swiglu', 'geglu', 'geglu_erf', 'reglu'].map((name) => op(name, [[5, 7, 262]])),
   ...['add', 'mul', 'sub', 'div'].flatMap((name) => [
     op(name, [[9, 517], [517]]),
-    op(name, [[3, 31, 17], [31, 1]]),
+    op(name, [
+      [3, 31, 17],
+      [31, 1],
+    ]),
     op(name, [[30011], [30011]]),
   ]),
-  op('snake', [[2, 37, 411], [37, 1], [37, 1]]),
+  op('snake', [
+    [2, 37, 411],
+    [37, 1],
+    [37, 1],
+  ]),
   op('snake', [[2, 411, 37], [37], [37]]),
   op('sum', [[33, 1027]]),
   op('sum_rows', [[33, 1027]]),
@@ -128,28 +154,95 @@ const cases: Case[] = [
   op('group_norm', [[2, 36, 411]], [6, 1e-5]),
   op('soft_max', [[3, 33, 1027]], [0.3]),
   op('interpolate', [[5, 7, 123]], [1, 0, 457]),
-  op('im2col', [[8, 6, 7], [2, 6, 411]], [2, 3, 3]),
-  op("col2im_1d", [[211, 6 * 7]], [3, 6]),
-  op('conv_1d_dw', [[37, 1, 7], [2, 37, 411]], [1, 3, 1]),
-  op('conv_1d_dw_last', [[7, 37], [2, 411, 37]], [1, 3, 1]),
-  op('conv_2d_dw', [[6, 1, 3, 3], [2, 6, 31, 47]]),
-  op('conv_transpose_1d', [[6, 11, 8], [6, 211]], [4]),
+  op(
+    'im2col',
+    [
+      [8, 6, 7],
+      [2, 6, 411],
+    ],
+    [2, 3, 3],
+  ),
+  op('col2im_1d', [[211, 6 * 7]], [3, 6]),
+  op(
+    'conv_1d_dw',
+    [
+      [37, 1, 7],
+      [2, 37, 411],
+    ],
+    [1, 3, 1],
+  ),
+  op(
+    'conv_1d_dw_last',
+    [
+      [7, 37],
+      [2, 411, 37],
+    ],
+    [1, 3, 1],
+  ),
+  op('conv_2d_dw', [
+    [6, 1, 3, 3],
+    [2, 6, 31, 47],
+  ]),
+  op(
+    'conv_transpose_1d',
+    [
+      [6, 11, 8],
+      [6, 211],
+    ],
+    [4],
+  ),
   op('pool_1d', [[6, 411]], [1, 3, 2]),
   op('timestep_embedding', [[37]], [129]),
   ...(
     [
-      [[1, 1], [1, 1]],
-      [[131, 67], [1, 67]],
-      [[1031, 257], [1, 257]],
-      [[37, 512], [3, 512]],
-      [[130, 256], [11, 256]],
-      [[67, 1100], [12, 1100]],
-      [[67, 1100], [49, 1100]],
-      [[515, 129], [203, 129]],
-      [[48, 64], [1021, 64]],
-      [[16, 32], [128, 32]],
-      [[3, 65, 96], [6, 37, 96]],
-      [[1, 4, 64, 96], [1, 8, 5, 96]],
+      [
+        [1, 1],
+        [1, 1],
+      ],
+      [
+        [131, 67],
+        [1, 67],
+      ],
+      [
+        [1031, 257],
+        [1, 257],
+      ],
+      [
+        [37, 512],
+        [3, 512],
+      ],
+      [
+        [130, 256],
+        [11, 256],
+      ],
+      [
+        [67, 1100],
+        [12, 1100],
+      ],
+      [
+        [67, 1100],
+        [49, 1100],
+      ],
+      [
+        [515, 129],
+        [203, 129],
+      ],
+      [
+        [48, 64],
+        [1021, 64],
+      ],
+      [
+        [16, 32],
+        [128, 32],
+      ],
+      [
+        [3, 65, 96],
+        [6, 37, 96],
+      ],
+      [
+        [1, 4, 64, 96],
+        [1, 8, 5, 96],
+      ],
     ] as [number[], number[]][]
   ).flatMap(([a, b]) => (['f32', 'f16', 'bf16'] as const).map((type) => product(type, a, b))),
   ...(['q4_0', 'q4_1', 'q5_0', 'q5_1', 'q8_0', 'iq4_nl'] as const).flatMap((type) => [
@@ -174,8 +267,26 @@ const cases: Case[] = [
     attention({ type, heads: 1, kvHeads: 1, tokens: 1, kv: 700, width: 64, masked: true }),
     attention({ type, heads: 1, kvHeads: 1, tokens: 1, kv: 700, width: 40 }),
     attention({ type, heads: 4, kvHeads: 2, tokens: 1, kv: 700, width: 64, valueWidth: 32, masked: true }),
-    attention({ type, heads: 6, kvHeads: 3, tokens: 1, kv: 600, width: 64, masked: true, params: [0.1, 8, 0] }),
-    attention({ type, heads: 6, kvHeads: 3, tokens: 1, kv: 600, width: 64, masked: true, params: [0.1, 0, 5] }),
+    attention({
+      type,
+      heads: 6,
+      kvHeads: 3,
+      tokens: 1,
+      kv: 600,
+      width: 64,
+      masked: true,
+      params: [0.1, 8, 0],
+    }),
+    attention({
+      type,
+      heads: 6,
+      kvHeads: 3,
+      tokens: 1,
+      kv: 600,
+      width: 64,
+      masked: true,
+      params: [0.1, 0, 5],
+    }),
     attention({ type, batch: 2, heads: 4, kvHeads: 2, tokens: 1, kv: 700, width: 64, masked: true }),
     attention({ type, heads: 4, kvHeads: 2, tokens: 2, kv: 700, width: 64, masked: true }),
     attention({ type, heads: 4, kvHeads: 2, tokens: 63, kv: 200, width: 64, masked: true }),
@@ -192,11 +303,13 @@ const counts = [1, 2, 3, 4] as const;
 describe.each([
   ['processor', undefined],
   ['simulated device', 2 ** 26],
-])('%s: the same bits with 1, 2, 3 and 4 threads', (_, simulateBytes) => {
+])('%s: an operation has the same bits with 1, 2, 3 and 4 threads', (_, simulateBytes) => {
   const devices: Device[] = [];
   beforeAll(async () => {
     for (const threads of counts) {
-      devices.push(await addon.openDevice({ name: 'CPU', threads, ...(simulateBytes ? { simulateBytes } : {}) }));
+      devices.push(
+        await addon.openDevice({ name: 'CPU', threads, ...(simulateBytes ? { simulateBytes } : {}) }),
+      );
     }
   });
   afterAll(async () => {
@@ -210,6 +323,118 @@ describe.each([
     }
     for (const [i, result] of results.entries()) {
       expect(result.equals(results[0]!), `${counts[i]} threads`).toBe(true);
+    }
+  });
+});
+
+describe('the number of threads changes within a run', () => {
+  const devices: Device[] = [];
+  afterEach(async () => {
+    await Promise.all(devices.splice(0).map((device) => device.close()));
+  });
+
+  async function open(options: { threads: number; simulateBytes?: number; every?: number }): Promise<Device> {
+    const { every, ...rest } = options;
+    const device = await addon.openDevice({ name: 'CPU', ...rest });
+    if (every !== undefined) device.setFaults({ changeThreadsEvery: every });
+    devices.push(device);
+    return device;
+  }
+
+  // Three kernels a block: two products and an activation.
+  const shape = { blocks: 7, width: 96, rows: 29 };
+  function prepare(device: Device) {
+    const stack = makeStack(shape);
+    stack.store.bind(device);
+    const recorder = addon.createRecorder();
+    const { input } = stack.record(recorder);
+    const graph = recorder.compile(device, device.createArena());
+    return {
+      stack,
+      run: async (options: RunOptions = {}) =>
+        bytesOf((await graph.run({ ...options, inputs: [[input, stack.input]] }))[0]!),
+    };
+  }
+  const expected = async () => prepare(await open({ threads: 1 })).run();
+
+  it.each([1, 2, 3, 4, 21])('after every %i. kernel, on the processor', async (every) => {
+    const reference = await expected();
+    const device = await open({ threads: 2, every });
+    const { run } = prepare(device);
+    const seen = new Set<number>();
+    for (let i = 0; i < 4; i++) {
+      const counts: number[] = [];
+      const result = await run({ onProgress: (done) => counts.push(done) });
+      expect(result.equals(reference)).toBe(true);
+      expect(counts).toEqual([...counts].sort((a, b) => a - b));
+      expect(counts.at(-1)).toBe(shape.blocks);
+      seen.add(device.threads);
+    }
+    expect(seen.size).toBeGreaterThan(1);
+  });
+
+  it('with resident, streamed and mixed units', async () => {
+    const reference = await expected();
+    const device = await open({ threads: 2, simulateBytes: 2 ** 24, every: 1 });
+    const { stack, run } = prepare(device);
+    await placeAll(stack.store);
+    expect((await run()).equals(reference)).toBe(true);
+    await unplaceUnits(stack.store);
+    await device.setStreamer({ slots: 2, slotBytes: stack.store.unitBytes(0), prefetch: true });
+    expect((await run()).equals(reference)).toBe(true);
+    for (const unit of [0, 3, 4]) await stack.store.place(unit);
+    expect((await run()).equals(reference)).toBe(true);
+    device.setProfiling(true);
+    expect((await run()).equals(reference)).toBe(true);
+  });
+
+  it('runs no node twice, and none too few: states hold what each wrote', async () => {
+    const results: Buffer[] = [];
+    for (const every of [0, 1, 4]) {
+      const device = await open({ threads: 2, every });
+      const state = await device.createState([{ dtype: 'f32', shape: [16, 64] }]);
+      const recorder = addon.createRecorder();
+      const [w, x] = [recorder.input('f32', [64, 64]), recorder.input('f32', [16, 64])];
+      const sum = recorder.state(state, 0);
+      for (let i = 0; i < 12; i++) {
+        const y = recorder.op('tanh', [recorder.op('mul_mat', [w, recorder.op('add', [sum, x])])]);
+        recorder.output(recorder.op('cpy', [recorder.op('add', [sum, y]), sum]));
+      }
+      const graph = recorder.compile(device, device.createArena());
+      const inputs: [number, TensorData][] = [
+        [w, noise(64 * 64, 1)],
+        [x, noise(16 * 64, 2)],
+      ];
+      for (let i = 0; i < 3; i++) await graph.run({ inputs, read: [] });
+      results.push(Buffer.from(bytesOf(await state.read(0))));
+    }
+    expect(results[0]!.some((byte) => byte !== 0)).toBe(true);
+    expect(results.map((result) => result.equals(results[0]!))).toEqual([true, true, true]);
+  });
+
+  it('still cancels, fails when ordered to, and goes on afterwards', async () => {
+    const reference = await expected();
+    const device = await open({ threads: 2, every: 1 });
+    const { run } = prepare(device);
+    const signal = addon.createCancelToken();
+    signal.cancel();
+    expect(await failureCode(() => run({ signal }))).toBe('Cancelled');
+    device.setFaults({ exhaustAtSegment: 2, changeThreadsEvery: 1 });
+    expect(await failureCode(() => run())).toBe('OutOfDeviceMemory');
+    expect((await run()).equals(reference)).toBe(true);
+  });
+
+  it('never where the number is fixed or nothing was ordered and one thread was asked for', async () => {
+    const fixed = await addon.openDevice({ name: 'CPU', threads: 3, fixedThreads: true });
+    devices.push(fixed);
+    const single = await open({ threads: 1, every: 1 });
+    for (const [device, threads] of [
+      [fixed, 3],
+      [single, 1],
+    ] as const) {
+      const { run } = prepare(device);
+      await run();
+      expect(device.threads).toBe(threads);
     }
   });
 });

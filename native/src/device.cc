@@ -137,7 +137,10 @@ void Device::configureCpu() {
 
     const auto setThreads =
         reinterpret_cast<ggml_backend_set_n_threads_t>(address("ggml_backend_set_n_threads"));
-    if (setThreads != nullptr) setThreads(backend_, threads);
+    if (setThreads != nullptr) {
+        threads_ = std::make_unique<ThreadPolicy>(
+            threads, options_.fixedThreads, [this, setThreads](int count) { setThreads(backend_, count); });
+    }
 
     const auto setAbort =
         reinterpret_cast<ggml_backend_set_abort_callback_t>(address("ggml_backend_set_abort_callback"));

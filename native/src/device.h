@@ -14,6 +14,7 @@
 #include "ggml-backend.h"
 #include "job_queue.h"
 #include "ledger.h"
+#include "thread_policy.h"
 
 namespace mizuoto {
 
@@ -34,6 +35,8 @@ struct DeviceOptions {
     bool importHostMemory = false;
     /** The simulated device page-locks host memory where it lies, as CUDA does. */
     bool locksHostMemory = false;
+    /** On a CPU backend, the number of threads stays. */
+    bool fixedThreads = false;
 };
 
 /** Something that owns memory of a device, and must let go of it when the device closes. */
@@ -158,6 +161,9 @@ class Device : public std::enable_shared_from_this<Device> {
     void setProfiling(bool on) { profiling_.store(on); }
     bool profiling() const { return profiling_.load(); }
 
+    /** Null where the backend is no CPU's. */
+    ThreadPolicy* threads() const { return threads_.get(); }
+
     Streamer& streamer() { return *streamer_; }
     HostImports& imports() { return *imports_; }
     /** Null where host memory cannot be page-locked in place. */
@@ -181,6 +187,7 @@ class Device : public std::enable_shared_from_this<Device> {
     DeviceCaps caps_;
     ggml_backend_dev_t handle_ = nullptr;
     ggml_backend_t backend_ = nullptr;
+    std::unique_ptr<ThreadPolicy> threads_;
     ggml_threadpool_t threadpool_ = nullptr;
     void (*freeThreadpool_)(ggml_threadpool_t) = nullptr;
     ggml_backend_buffer_type_t bufferType_ = nullptr;

@@ -65,6 +65,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     void bindViews(const ggml_tensor* root);
     void allocate();
     void execute(const RunRequest& request);
+    ggml_status computeOnThreads(const Call& call, Progress& progress);
     void compute(const Call& call, Progress& progress, const CancelPointer& cancel);
     void profile(const Call& call, Progress& progress, const CancelPointer& cancel);
     void read(const RunRequest& request) const;

@@ -1,6 +1,7 @@
 // Execution of a compiled graph: its calls, the copies between them, and how both stop.
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,29 @@ void Graph::stopped(const CancelPointer& cancel) const {
                 {detailOf("device", device_->name())});
 }
 
+/** On a CPU backend, with as many threads as are wise: the number changes before the call and within it. */
+ggml_status Graph::computeOnThreads(const Call& call, Progress& progress) {
+    ggml_cgraph* graph = call.graph;
+    std::optional<RestOfCall> rest;
+    while (graph != nullptr) {
+        if (ThreadPolicy* threads = device_->threads()) threads->settle(layout_->dependsOnThreads);
+        // Several threads compute here, so an assertion of ggml could not be unwound.
+        ggml_status status = GGML_STATUS_SUCCESS;
+        device_->observeNodes(&progress);
+        try {
+            status = ggml_backend_graph_compute_async(device_->backend(), graph);
+        } catch (const std::bad_alloc&) {
+            status = GGML_STATUS_ALLOC_FAILED;
+        }
+        device_->observeNodes(nullptr);
+        const ggml_tensor* last = progress.takePause();
+        if (status != GGML_STATUS_ABORTED || last == nullptr) return status;
+        rest.emplace(*layout_, call, last);
+        graph = rest->graph();
+    }
+    return GGML_STATUS_SUCCESS;
+}
+
 void Graph::compute(const Call& call, Progress& progress, const CancelPointer& cancel) {
     bool exhausted = false;
     for (size_t i = call.firstSegment; i < call.endSegment; ++i) {
@@ -76,15 +100,7 @@ void Graph::compute(const Call& call, Progress& progress, const CancelPointer& c
     progress.begin(call);
     ggml_status status = GGML_STATUS_SUCCESS;
     if (device_->mergesSegments()) {
-        // Several threads compute here, so an assertion of ggml could not be unwound.
-        device_->observeNodes(&progress);
-        try {
-            status = exhausted ? GGML_STATUS_ALLOC_FAILED
-                               : ggml_backend_graph_compute_async(device_->backend(), call.graph);
-        } catch (const std::bad_alloc&) {
-            status = GGML_STATUS_ALLOC_FAILED;
-        }
-        device_->observeNodes(nullptr);
+        status = exhausted ? GGML_STATUS_ALLOC_FAILED : computeOnThreads(call, progress);
     } else {
         try {
             callBackend(device_->name(), [&] {
@@ -160,7 +176,7 @@ void Graph::execute(const RunRequest& request) {
     }
     Streamer::Pass pass(device_->streamer(), schedule_->streamed, request.cancel);
     Window window(*device_, schedule_->calls.size());
-    Progress progress(*layout_, request);
+    Progress progress(*layout_, request, device_->threads());
     // Vulkan compares the memory of each node with that of what the calls before it read, until it has
     // synchronized: weights keep their place until then, which is where the next ones come to lie.
     LeavesInPlace inPlace{[this](const Call& call) { bindStreamed(call, nullptr); }};

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernels.h"
 
 namespace mizuoto {
 namespace {
+
+thread_local const ggml_tensor* lastKernelNode = nullptr;
+
+/** The first thread of a call is the one that asked for it. */
+void noteNode(const ggml_tensor* node, int thread) {
+    if (thread == 0) lastKernelNode = node;
+}
 
 struct Range {
     int64_t first;
@@ -28,6 +36,7 @@ const float* floats(const ggml_tensor* tensor) {
 
 template <Kernels::Unary Kernels::*member>
 void computeUnary(ggml_tensor* node, const ggml_tensor* x, int thread, int threads, void*) {
+    noteNode(node, thread);
     const Range range = shareOf(ggml_nelements(x), 1024, thread, threads);
     if (range.first == range.end) return;
     (kernels().*member)(floats(x) + range.first, static_cast<float*>(node->data) + range.first,
@@ -36,6 +45,7 @@ void computeUnary(ggml_tensor* node, const ggml_tensor* x, int thread, int threa
 
 void computeSnake(ggml_tensor* node, const ggml_tensor* x, const ggml_tensor* alpha, const ggml_tensor* beta,
                   int thread, int threads, void*) {
+    noteNode(node, thread);
     const Kernels& kernel = kernels();
     const int64_t width = x->ne[0];
     const Range rows = shareOf(ggml_nrows(x), 1, thread, threads);
@@ -58,6 +68,7 @@ void computeSnake(ggml_tensor* node, const ggml_tensor* x, const ggml_tensor* al
 
 void computeBf16Product(ggml_tensor* node, const ggml_tensor* weights, const ggml_tensor* x, int thread,
                         int threads, void*) {
+    noteNode(node, thread);
     const Range rows = shareOf(weights->ne[1], 16, thread, threads);
     if (rows.first == rows.end) return;
     const Kernels& kernel = kernels();
@@ -77,6 +88,7 @@ void computeBf16Product(ggml_tensor* node, const ggml_tensor* weights, const ggm
 
 void computeF32Product(ggml_tensor* node, const ggml_tensor* weights, const ggml_tensor* x, int thread,
                        int threads, void*) {
+    noteNode(node, thread);
     const Kernels& kernel = kernels();
     const int64_t outputs = weights->ne[1];
     const int64_t rows = ggml_nrows(x);
@@ -181,6 +193,10 @@ std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* 
     if (!fits) return std::nullopt;
     return withKernel(node,
                       ggml_map_custom2(context, weights, x, computeBf16Product, GGML_N_TASKS_MAX, nullptr));
+}
+
+const ggml_tensor* takeLastKernelNode() {
+    return std::exchange(lastKernelNode, nullptr);
 }
 
 KernelNode copyingNode(ggml_context* context, ggml_tensor* node, ggml_tensor* same) {

@@ -50,6 +50,10 @@ std::optional<KernelNode> productKernelNode(ggml_context* context, ggml_tensor* 
  * computes it otherwise. */
 KernelNode copyingNode(ggml_context* context, ggml_tensor* node, ggml_tensor* same);
 
+/** On the thread that leads a call of the CPU backend: the node of a kernel of ours that was computed last,
+ * once. */
+const ggml_tensor* takeLastKernelNode();
+
 /** The divisor's addend in `snake`, as upstream models have it. */
 constexpr float kSnakeEpsilon = 1e-9f;
 

@@ -30,6 +30,24 @@ ContextPointer newGraphContext(const std::vector<size_t>& sizes) {
     return context;
 }
 
+namespace {
+
+/**
+ * On ARM, ggml multiplies pairs of rows of quantised matrices otherwise than single ones, and pairs them
+ * where a thread's share is even. All else that depended on the number of threads is computed otherwise (see
+ * `copyingNode`).
+ */
+bool resultDependsOnThreads(const ggml_tensor* node) {
+#if defined(__aarch64__) || defined(_M_ARM64)
+    return node->op == GGML_OP_MUL_MAT && ggml_is_quantized(node->src[0]->type);
+#else
+    (void)node;
+    return false;
+#endif
+}
+
+}  // namespace
+
 Layout::Layout(const Recording& recording, const Device& device) : context_(nullptr, ggml_free) {
     if (recording.outputs.empty()) throw Error("InvalidArgument", "The graph has no outputs.");
     recording.useKernels(device.computesOnCpu());
@@ -39,6 +57,9 @@ Layout::Layout(const Recording& recording, const Device& device) : context_(null
     placeIo(recording, device);
     sortTensors(recording);
     buildWhole(recording);
+    dependsOnThreads = std::any_of(nodes.begin(), nodes.end(), [](const RecordedNode& node) {
+        return resultDependsOnThreads(node.tensor);
+    });
     plan.nodes = nodes.size();
     plan.segments = segments.size();
     plan.computeBytes = Arena::plan(device.bufferType(), whole);

@@ -48,6 +48,8 @@ class Layout {
     std::vector<std::pair<ggml_tensor*, size_t>> io;
     /** Nodes whose memory is the arena's, and their views. */
     std::vector<ggml_tensor*> arenaTensors;
+    /** On a CPU backend, the number of threads would show in results. */
+    bool dependsOnThreads = false;
     /** Views of tensors that are bound from outside the arena. */
     std::unordered_map<const ggml_tensor*, std::vector<ggml_tensor*>> views;
 

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "cancel.h"
 #include "graph.h"
+#include "kernel_nodes.h"
+#include "thread_policy.h"
 
 namespace mizuoto {
 
@@ -14,7 +17,8 @@ namespace mizuoto {
  */
 class Graph::Progress final : public Device::NodeObserver {
   public:
-    Progress(const Layout& layout, const RunRequest& request) : layout_(layout), request_(request) {
+    Progress(const Layout& layout, const RunRequest& request, ThreadPolicy* threads)
+        : layout_(layout), request_(request), threads_(threads) {
         report();
     }
 
@@ -30,6 +34,8 @@ class Graph::Progress final : public Device::NodeObserver {
     }
 
     bool keepGoing() override {
+        // Which node that was is known of our kernels alone; what ggml fuses is its own affair.
+        const ggml_tensor* kernel = takeLastKernelNode();
         if (request_.cancel && request_.cancel->cancelled()) return false;
         // Views are not reported, fused nodes once: the count may lag, and `finish` corrects it.
         do {
@@ -39,8 +45,14 @@ class Graph::Progress final : public Device::NodeObserver {
             ++segment_;
             report();
         }
-        return true;
+        if (kernel == nullptr || threads_ == nullptr || !threads_->wantsChange()) return true;
+        pause_ = kernel;
+        return false;
     }
+
+    /** The node after which the call stopped to go on with another number of threads, once; null if it did
+     * not. */
+    const ggml_tensor* takePause() { return std::exchange(pause_, nullptr); }
 
   private:
     void report() const {
@@ -49,6 +61,8 @@ class Graph::Progress final : public Device::NodeObserver {
 
     const Layout& layout_;
     const RunRequest& request_;
+    ThreadPolicy* threads_;
+    const ggml_tensor* pause_ = nullptr;
     size_t segment_ = 0;
     size_t end_ = 0;
     size_t node_ = 0;

@@ -61,7 +61,39 @@ std::unordered_map<const ggml_tensor*, size_t> positionsOf(const Layout& layout)
     return position;
 }
 
+/** Room for nodes [first, end) and all that they read. */
+size_t sizeOf(const Layout& layout, size_t first, size_t end) {
+    size_t size = 1;
+    for (size_t i = first; i < end; ++i) {
+        ++size;
+        for (const ggml_tensor* source : layout.nodes[i].tensor->src) size += source != nullptr ? 1 : 0;
+    }
+    return size;
+}
+
+ggml_cgraph* graphOf(ggml_context* context, size_t size, const Layout& layout, size_t first, size_t end,
+                     const std::unordered_map<const ggml_tensor*, size_t>& position) {
+    ggml_cgraph* graph = ggml_new_graph_custom(context, size, false);
+    const CutParents cut(layout, first, end, position);
+    for (size_t node = first; node < end; ++node) {
+        ggml_build_forward_expand(graph, layout.nodes[node].tensor);
+    }
+    return graph;
+}
+
 }  // namespace
+
+RestOfCall::RestOfCall(const Layout& layout, const Call& call, const ggml_tensor* last)
+    : context_(nullptr, ggml_free) {
+    const auto position = positionsOf(layout);
+    size_t first = position.at(last) + 1;
+    const size_t end = layout.segments[call.endSegment - 1].end;
+    while (first < end && isViewOnly(layout.nodes[first].tensor)) ++first;
+    if (first == end) return;
+    const size_t size = sizeOf(layout, first, end);
+    context_ = newGraphContext({size});
+    graph_ = graphOf(context_.get(), size, layout, first, end, position);
+}
 
 Schedule::Schedule(const Recording& recording, Layout& layout, Device& device, bool profiling)
     : context_(nullptr, ggml_free) {
@@ -154,24 +186,15 @@ void Schedule::build(Layout& layout) {
     }
     std::vector<size_t> sizes;
     for (const Call& call : calls) {
-        size_t size = 1;
-        for (size_t i = layout.segments[call.firstSegment].first;
-             i < layout.segments[call.endSegment - 1].end; ++i) {
-            ++size;
-            for (const ggml_tensor* source : layout.nodes[i].tensor->src) size += source != nullptr ? 1 : 0;
-        }
-        sizes.push_back(size);
+        sizes.push_back(sizeOf(layout, layout.segments[call.firstSegment].first,
+                               layout.segments[call.endSegment - 1].end));
     }
     context_ = newGraphContext(sizes);
     const auto position = positionsOf(layout);
     for (size_t i = 0; i < calls.size(); ++i) {
         const size_t first = layout.segments[calls[i].firstSegment].first;
         const size_t end = layout.segments[calls[i].endSegment - 1].end;
-        calls[i].graph = ggml_new_graph_custom(context_.get(), sizes[i], false);
-        const CutParents cut(layout, first, end, position);
-        for (size_t node = first; node < end; ++node) {
-            ggml_build_forward_expand(calls[i].graph, layout.nodes[node].tensor);
-        }
+        calls[i].graph = graphOf(context_.get(), sizes[i], layout, first, end, position);
     }
     findEscaping(layout);
 }

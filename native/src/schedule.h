@@ -19,6 +19,19 @@ struct Call {
     std::vector<size_t> leaves;
 };
 
+/** What is left of a call that stopped after the node `last`, as a call of its own. */
+class RestOfCall {
+  public:
+    RestOfCall(const Layout& layout, const Call& call, const ggml_tensor* last);
+
+    /** Null where nothing is left to compute. */
+    ggml_cgraph* graph() const { return graph_; }
+
+  private:
+    ContextPointer context_;
+    ggml_cgraph* graph_ = nullptr;
+};
+
 /**
  * How a graph runs while certain units are resident. On backends whose fusion may change rounding, each
  * segment is a call whether it streams or not; on the CPU, segments that need no copy are one call, unless

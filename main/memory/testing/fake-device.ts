@@ -40,6 +40,7 @@ export class FakeDevice implements Device {
   readonly isHost: boolean;
   readonly mapsHostMemory: boolean;
   readonly locksHostMemory: boolean;
+  readonly threads = 0;
   readonly held: DeviceMemory['held'] = { weights: 0, slots: 0, compute: 0, io: 0, state: 0 };
   readonly log: string[] = [];
   totalBytes: number;

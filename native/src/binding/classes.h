@@ -44,6 +44,7 @@ class DeviceBinding final : public Wrapped<DeviceBinding, Device> {
     Napi::Value isHost(const Napi::CallbackInfo& info);
     Napi::Value locksHostMemory(const Napi::CallbackInfo& info);
     Napi::Value mapsHostMemory(const Napi::CallbackInfo& info);
+    Napi::Value threads(const Napi::CallbackInfo& info);
     Napi::Value info(const Napi::CallbackInfo& info);
     Napi::Value memory(const Napi::CallbackInfo& info);
     Napi::Value resetPeak(const Napi::CallbackInfo& info);

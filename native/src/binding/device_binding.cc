@@ -41,6 +41,9 @@ DeviceOptions readOptions(const Napi::Value& value) {
     if (const Napi::Value value = object.Get("locksHostMemory"); !isAbsent(value)) {
         options.locksHostMemory = readBoolean(value, "options.locksHostMemory");
     }
+    if (const Napi::Value value = object.Get("fixedThreads"); !isAbsent(value)) {
+        options.fixedThreads = readBoolean(value, "options.fixedThreads");
+    }
     return options;
 }
 
@@ -75,6 +78,7 @@ void DeviceBinding::define(Napi::Env env) {
                                     InstanceAccessor<&DeviceBinding::isHost>("isHost"),
                                     InstanceAccessor<&DeviceBinding::mapsHostMemory>("mapsHostMemory"),
                                     InstanceAccessor<&DeviceBinding::locksHostMemory>("locksHostMemory"),
+                                    InstanceAccessor<&DeviceBinding::threads>("threads"),
                                     InstanceMethod<&DeviceBinding::info>("info"),
                                     InstanceMethod<&DeviceBinding::memory>("memory"),
                                     InstanceMethod<&DeviceBinding::resetPeak>("resetPeak"),
@@ -125,6 +129,11 @@ Napi::Value DeviceBinding::mapsHostMemory(const Napi::CallbackInfo& info) {
     return Napi::Boolean::New(info.Env(), core_->mapsHostMemory());
 }
 
+Napi::Value DeviceBinding::threads(const Napi::CallbackInfo& info) {
+    const ThreadPolicy* threads = core_->threads();
+    return Napi::Number::New(info.Env(), threads == nullptr ? 0 : threads->count());
+}
+
 Napi::Value DeviceBinding::info(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] { return toJs(info.Env(), core_->info()); });
 }
@@ -165,14 +174,19 @@ Napi::Value DeviceBinding::setForeignBytes(const Napi::CallbackInfo& info) {
 Napi::Value DeviceBinding::setFaults(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
         FaultPlan plan;
+        uint32_t changeThreads = 0;
         if (!isAbsent(info[0])) {
             const Napi::Object object = readObject(info[0], "plan");
             plan.failAllocation = readCount(object, "failAllocation");
             plan.failCopy = readCount(object, "failCopy");
             plan.loseAtSegment = readCount(object, "loseAtSegment");
             plan.exhaustAtSegment = readCount(object, "exhaustAtSegment");
+            changeThreads = readCount(object, "changeThreadsEvery");
         }
         core_->faults().set(plan);
+        if (ThreadPolicy* threads = core_->threads()) {
+            threads->changeEvery(static_cast<int>(changeThreads));
+        }
         return info.Env().Undefined();
     });
 }

@@ -1,0 +1,54 @@
+#pragma once
+
+namespace mizuoto {
+
+/**
+ * How many threads compute. ggml's threads wait for each other by spinning after every operation, so one of
+ * them that another program keeps from running holds all of them up: with as many threads as processors are
+ * free, none is. Down at once, up after a while of calm. Decides only; knows no clock and no system.
+ */
+class ThreadChoice {
+  public:
+    explicit ThreadChoice(int most) : most_(most), count_(most) {}
+
+    int count() const { return count_; }
+
+    /**
+     * The number from now on. For the last `seconds`, `available` processors were idle or computed for us;
+     * what others took of a processor that we wanted counts as theirs.
+     */
+    int next(double available, double seconds);
+
+  private:
+    /** The most threads that so many processors carry, if others may take `slack` of what makes a thread too
+     * many. */
+    int fitting(double available, double slack) const;
+    int lower(int count);
+    int raise(int count, bool trial);
+
+    static constexpr double kLeastPatience = 0.5;
+    static constexpr double kMostPatience = 8;
+    static constexpr double kLeastTrial = 30;
+    static constexpr double kMostTrial = 240;
+    /** A raise that is taken back sooner was wrong; one that lasts was right. */
+    static constexpr double kProven = 10;
+
+    int most_;
+    int count_;
+    /** For how long there has been room for more threads, how many at least, and how long it has to last. */
+    double calm_ = 0;
+    int room_ = 0;
+    double patience_ = kLeastPatience;
+    /**
+     * What gives way, such as a program of low priority, looks as busy as any other until more is asked for:
+     * twice as many threads are tried after this long.
+     */
+    double held_ = 0;
+    double trialAfter_ = kLeastTrial;
+    /** A raise that has not been proven yet, and its age. */
+    bool raised_ = false;
+    bool trial_ = false;
+    double sinceRaise_ = 0;
+};
+
+}  // namespace mizuoto
