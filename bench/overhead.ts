@@ -29,7 +29,7 @@ class Sequence {
 /** One contender's process: ours. */
 async function worker(): Promise<void> {
   const addon = loadAddon();
-  const device = await addon.openDevice({ name: 'CPU', threads });
+  const device = await addon.openDevice({ name: 'CPU', threads, fixedThreads: true });
   const sequence = new Sequence();
   const { blocks, width, rows } = shape;
   const hidden = 4 * width;
