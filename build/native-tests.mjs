@@ -56,7 +56,14 @@ function configure() {
     hint: 'Install a C++20 compiler and cmake (Debian: apt-get install g++ cmake).',
   });
   const jobs = String(Math.min(availableParallelism(), 2));
-  const targets = ['--target', 'checkpoint_test', 'kernels_test', 'threads_test', 'weights_test', 'checkpoint_fuzz'];
+  const targets = [
+    '--target',
+    'checkpoint_test',
+    'kernels_test',
+    'threads_test',
+    'weights_test',
+    'checkpoint_fuzz',
+  ];
   run('cmake', ['--build', buildDir, '--config', 'RelWithDebInfo', '--parallel', jobs, ...targets]);
 }
 
