@@ -5,6 +5,7 @@ import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { policyFromSettings } from '../memory/policy.ts';
 import type { DeviceService } from './device-service.ts';
+import { SaidPins } from './said-pins.ts';
 
 /** How a model comes to be: an engine offers one for each of its models. */
 export interface ModelSource<T> {
@@ -87,8 +88,7 @@ const idleCheckMs = 15_000;
 export class LoadedModels {
   readonly #options: LoadedModelsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Pins said in the window; they hold until the settings say something. */
-  readonly #pins = new Map<string, boolean>();
+  readonly #pins = new SaidPins();
   #idleTimer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -120,7 +120,7 @@ export class LoadedModels {
 
   /** New settings are in force; what the window said of pins holds unless they say something new about them. */
   settingsChanged(before: Settings): void {
-    if (pinsIn(before) !== pinsIn(this.#options.settings())) this.#pins.clear();
+    this.#pins.settingsChanged(before, this.#options.settings());
     this.#options.manager.limitPins();
     this.#watchIdle();
   }
@@ -423,11 +423,6 @@ export class LoadedModels {
   #now(): number {
     return (this.#options.now ?? Date.now)();
   }
-}
-
-/** What settings say of pins: where it changes, it holds before what the window said. */
-export function pinsIn(settings: Settings): string {
-  return JSON.stringify(Object.entries(settings).filter(([key]) => key.endsWith('.pinned_models')));
 }
 
 function nextIdle(entry: Entry): Promise<void> {

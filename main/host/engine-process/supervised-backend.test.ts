@@ -8,7 +8,7 @@ import { InstalledEngines } from '../installed-engines.ts';
 import { toneModel } from '../testing/echo-engine.ts';
 import { type MemoryProcess, processesInMemory } from '../testing/process-in-memory.ts';
 import { ToneBackend, toneOf } from '../testing/tone-engine.ts';
-import { lossLimit, lossMinutes } from './losses.ts';
+import { lossLimit, lossMinutes } from './device-health.ts';
 import type { EngineSide } from './protocol.ts';
 import { SupervisedBackend } from './supervised-backend.ts';
 

@@ -1,9 +1,7 @@
-import type { DeviceInfo } from '../../../native/addon.ts';
 import {
   type CallRequest,
   type CallResponse,
   type EngineInfo,
-  type Incident,
   type Said,
   type SelfTest,
   type Settings,
@@ -13,8 +11,7 @@ import {
   type VerifyRun,
 } from '../../contract/index.ts';
 import type { InstalledModel } from '../../models/types.ts';
-import { pinsIn } from '../../runtime/loaded-models.ts';
-import { lostAndReplaced, lostTooOften } from '../../runtime/lost-device.ts';
+import { SaidPins } from '../../runtime/said-pins.ts';
 import type {
   DeviceQueue,
   EngineTrial,
@@ -29,21 +26,9 @@ import type {
 import { toErrorBody } from '../failures.ts';
 import { endText, type ProcessEnd, type StartProcess } from '../isolated/own-process.ts';
 import { ContinuedTimeline } from './continued-timeline.ts';
-import { Losses, lossLimit, lossMinutes } from './losses.ts';
+import { DeviceHealth, type KnownEngines, lossLimit, lossMinutes } from './device-health.ts';
 import type { EngineCall, EngineOptions, EngineSide } from './protocol.ts';
 import { type Answer, EngineGone, RemoteEngine } from './remote-engine.ts';
-
-/** What can be said of engines in this process. */
-export interface KnownEngines {
-  engines(): EngineInfo[];
-  setModels(models: readonly InstalledModel[]): void;
-  queueFor(
-    engine: string,
-    settings: Settings,
-    devices: readonly DeviceInfo[],
-    passOver: ReadonlySet<string>,
-  ): DeviceQueue;
-}
 
 export interface SupervisedOptions extends Pick<EngineOptions, 'cacheFolder' | 'testEngines'> {
   startProcess: StartProcess;
@@ -55,12 +40,8 @@ export interface SupervisedOptions extends Pick<EngineOptions, 'cacheFolder' | '
 
 /** A process that gives back its devices is not waited for longer. */
 const closeMs = 4000;
-const keptIncidents = 10;
-/** What a crash is counted for that no device explains. */
-const noDevice = '';
 
 const deviceSettings = ['compute.device', 'compute.simulate_vram_mb'] as const;
-const lossCounts = { times: lossLimit, minutes: lossMinutes };
 
 /**
  * Engines and devices in a process of their own. When a device is lost or a driver crashes, the process is replaced: a
@@ -70,22 +51,18 @@ const lossCounts = { times: lossLimit, minutes: lossMinutes };
  */
 export class SupervisedBackend implements SpeechBackend {
   readonly #options: SupervisedOptions;
-  readonly #losses: Losses;
+  readonly #health: DeviceHealth;
   #settings: Settings;
   #models: readonly InstalledModel[] = [];
   #engine: Promise<RemoteEngine> | null = null;
-  /** Of the last process that opened. */
-  #about: Pick<RemoteEngine, 'ggmlVersion' | 'devices'> = { ggmlVersion: '', devices: [] };
+  #ggmlVersion = '';
   /** Processes that finish what they were asked before they end. */
   readonly #retiring = new Map<RemoteEngine, Promise<void>>();
   readonly #running = new Set<{ engine: RemoteEngine; device: string }>();
-  /** Said in the window. */
-  readonly #pins = new Map<string, boolean>();
+  readonly #pins = new SaidPins();
   readonly #wished = new Set<string>();
   /** Seen last. */
   #loaded: readonly string[] = [];
-  #passOver: ReadonlySet<string> = new Set();
-  readonly #incidents: Incident[] = [];
   readonly #timeline = new ContinuedTimeline();
   #lastWords: Promise<void> = Promise.resolve();
   #listener: () => void = () => {};
@@ -94,7 +71,12 @@ export class SupervisedBackend implements SpeechBackend {
   private constructor(options: SupervisedOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    this.#losses = new Losses(options.now);
+    const { known, now = Date.now, log } = options;
+    const told = (said: Said): void => {
+      log('warning', said.message, said);
+      this.#listener();
+    };
+    this.#health = new DeviceHealth({ known, now, told });
   }
 
   /** @throws EngineGone where there can be no such process here; StudioError where its engines do not open. */
@@ -110,7 +92,7 @@ export class SupervisedBackend implements SpeechBackend {
   }
 
   get ggmlVersion(): string {
-    return this.#about.ggmlVersion;
+    return this.#ggmlVersion;
   }
 
   engines(): EngineInfo[] {
@@ -125,14 +107,14 @@ export class SupervisedBackend implements SpeechBackend {
   }
 
   queueFor(engine: string, settings: Settings): DeviceQueue {
-    return this.#options.known.queueFor(engine, settings, this.#about.devices, this.#passOver);
+    return this.#health.queueFor(engine, settings);
   }
 
   async *speak(task: SpeechTask, context: SpeechContext): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
     const said: Said[] = [];
     for (let attempt = 1; ; attempt++) {
       const engine = await this.#current();
-      const device = this.#deviceFor(task.settings, said);
+      const device = this.#health.deviceFor(task.settings, said);
       const running = { engine, device };
       this.#running.add(running);
       let heard = false;
@@ -174,8 +156,7 @@ export class SupervisedBackend implements SpeechBackend {
   async view(): Promise<RuntimeView> {
     const view = await this.#ask('view', []);
     this.#loaded = view.models.map(({ id }) => id);
-    const incidents = [...this.#incidents, ...view.incidents].sort((a, b) => b.at - a.at);
-    return { ...view, incidents: incidents.slice(0, keptIncidents) };
+    return { ...view, incidents: this.#health.incidents(view.incidents) };
   }
 
   whatIf(request: CallRequest<'runtime.what_if'>): Promise<CallResponse<'runtime.what_if'>> {
@@ -201,7 +182,7 @@ export class SupervisedBackend implements SpeechBackend {
 
   async load(model: string): Promise<void> {
     const engine = await this.#current();
-    const device = this.#deviceFor(this.#settings, []);
+    const device = this.#health.deviceFor(this.#settings, []);
     try {
       await engine.call('load', [model]);
     } catch (error) {
@@ -226,8 +207,11 @@ export class SupervisedBackend implements SpeechBackend {
   async configure(settings: Settings): Promise<void> {
     const before = this.#settings;
     this.#settings = settings;
-    if (pinsIn(before) !== pinsIn(settings)) this.#pins.clear();
-    if (deviceSettings.some((key) => before[key] !== settings[key])) this.#tryAgain();
+    this.#pins.settingsChanged(before, settings);
+    if (deviceSettings.some((key) => before[key] !== settings[key])) {
+      this.#health.forget();
+      this.#tell('passOver', [[]]);
+    }
     if (this.#engine !== null) await this.#ask('configure', [settings]);
   }
 
@@ -249,7 +233,7 @@ export class SupervisedBackend implements SpeechBackend {
       );
     }
     if (this.#engine !== null) return this.#engine;
-    if (this.#losses.tooOften(noDevice)) return Promise.reject(crashedTooOften());
+    if (this.#health.tooOften(null)) return Promise.reject(crashedTooOften());
     const opening = this.#open();
     this.#engine = opening;
     opening.catch(() => this.#leave(opening));
@@ -263,7 +247,7 @@ export class SupervisedBackend implements SpeechBackend {
       testEngines,
       settings: this.#settings,
       models: this.#models,
-      passOver: [...this.#passOver],
+      passOver: [...this.#health.passOver],
     };
     const wished = this.#loaded.filter((model) => this.#wished.has(model));
     const opened: { engine: RemoteEngine | null } = { engine: null };
@@ -273,9 +257,9 @@ export class SupervisedBackend implements SpeechBackend {
       crashed: (end) => this.#crashed(opened.engine, end),
     });
     opened.engine = engine;
-    const { ggmlVersion, devices } = engine;
-    this.#about = { ggmlVersion, devices };
-    for (const [model, pinned] of this.#pins) void engine.call('pin', [model, pinned]).catch(() => {});
+    this.#ggmlVersion = engine.ggmlVersion;
+    this.#health.devices = engine.devices;
+    for (const [model, pinned] of this.#pins.all) void engine.call('pin', [model, pinned]).catch(() => {});
     for (const model of wished) {
       engine.call('load', [model]).catch((error: unknown) => {
         if (this.#closing) return;
@@ -324,10 +308,10 @@ export class SupervisedBackend implements SpeechBackend {
     const there = [...this.#running]
       .filter((running) => running.engine === engine)
       .map(({ device }) => device);
-    const [suspect = noDevice] = there.filter((device) => this.#isGraphics(device));
-    if (suspect === noDevice) this.#incident(say('engine_crashed', { how }));
-    else this.#incident(say('driver_crashed', { device: suspect, how }));
-    this.#count(suspect);
+    const suspect = there.find((device) => this.#health.isGraphics(device)) ?? null;
+    const happened =
+      suspect === null ? say('engine_crashed', { how }) : say('driver_crashed', { device: suspect, how });
+    this.#health.count(suspect, happened);
     // One that did not open is tried again by whoever asks next.
     if (engine === null) return;
     this.#timeline.end(null);
@@ -339,67 +323,16 @@ export class SupervisedBackend implements SpeechBackend {
   #explained(error: unknown, engine: RemoteEngine, device: string, settings: Settings): unknown {
     if (error instanceof EngineGone) {
       if (this.#closing) return cancelled();
-      if (!this.#isGraphics(device)) return crashed(error);
-      return this.#lossOf(device, settings, endText(error.end), error.stack);
+      if (!this.#health.isGraphics(device)) return crashed(error);
+      return this.#health.lossOf(device, settings, endText(error.end), error.stack);
     }
     if (!(error instanceof StudioError) || error.code !== 'device_lost') return error;
     // Of several requests that met the same loss, the first tells it.
     if (!this.#retiring.has(engine) && !this.#closing) {
-      this.#incident(say('device_replaced', { device }));
-      this.#count(device);
+      this.#health.count(device, say('device_replaced', { device }));
       this.#retire(engine);
     }
-    return this.#lossOf(device, settings, null, error.detail);
-  }
-
-  #lossOf(device: string, settings: Settings, how: string | null, detail?: string): StudioError {
-    if (!this.#passOver.has(device)) return lostAndReplaced(device, how, detail);
-    return lostTooOften(device, { ...lossCounts, chosen: this.#isChosen(device, settings) }, detail);
-  }
-
-  #count(device: string): void {
-    if (!this.#losses.note(device) || device === noDevice) return;
-    this.#passOver = new Set([...this.#passOver, device]);
-    this.#incident(say('device_given_up', { device, ...lossCounts }));
-  }
-
-  /** The device that a request gets. @throws StudioError where it was lost too often and no other may take its place. */
-  #deviceFor(settings: Settings, said: Said[]): string {
-    const { known } = this.#options;
-    const { id } = known.queueFor('', settings, this.#about.devices, this.#passOver);
-    if (this.#passOver.has(id)) throw lostTooOften(id, { ...lossCounts, chosen: true });
-    const wanted = known.queueFor('', settings, this.#about.devices, new Set());
-    if (wanted.id !== id)
-      said.push(say('device_passed_over', { device: wanted.id, other: id, ...lossCounts }));
-    return id;
-  }
-
-  /** No other one may take its place. */
-  #isChosen(device: string, settings: Settings): boolean {
-    try {
-      return this.queueFor('', settings).id === device;
-    } catch {
-      return true;
-    }
-  }
-
-  /** Whoever sets the device wants it. */
-  #tryAgain(): void {
-    this.#losses.forget();
-    if (this.#passOver.size === 0) return;
-    this.#passOver = new Set();
-    this.#tell('passOver', [[]]);
-  }
-
-  #isGraphics(device: string): boolean {
-    return this.#about.devices.some(({ name, kind }) => name === device && kind !== 'cpu');
-  }
-
-  #incident(said: Said): void {
-    this.#incidents.unshift({ at: (this.#options.now ?? Date.now)(), said });
-    this.#incidents.splice(keptIncidents);
-    this.#options.log('warning', said.message, said);
-    this.#listener();
+    return this.#health.lossOf(device, settings, null, error.detail);
   }
 
   // Questions
