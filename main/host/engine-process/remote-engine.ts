@@ -19,9 +19,19 @@ export class EngineGone extends Error {
 export interface RemoteEngineListeners {
   changed(): void;
   log(level: 'info' | 'warning' | 'error', message: string, said?: Said): void;
-  /** The process ended without being asked to. */
+  /** The process ended without being asked to, or was ended because it does not answer. */
   crashed(end: ProcessEnd): void;
 }
+
+/** How long a process may be silent. */
+export interface Patience {
+  /** Until its drivers are loaded: first use may compile kernels. */
+  openMs: number;
+  /** Until a cancelled request is over: a device that hangs never ends it. */
+  cancelMs: number;
+}
+
+const patience: Patience = { openMs: 120_000, cancelMs: 30_000 };
 
 export type Answer<N extends EngineCall> = EngineSide[N] extends (...args: never[]) => infer R
   ? Awaited<R>
@@ -56,6 +66,7 @@ export class RemoteEngine {
   private constructor(
     private readonly start: StartProcess,
     private readonly listeners: RemoteEngineListeners,
+    private readonly patience: Patience,
   ) {
     this.#process = start('engine-process');
     this.#process.onMessage((message) => this.#receive(message as FromEngine));
@@ -67,8 +78,10 @@ export class RemoteEngine {
     start: StartProcess,
     options: EngineOptions,
     listeners: RemoteEngineListeners,
+    limits: Partial<Patience> = {},
   ): Promise<RemoteEngine> {
-    const engine = new RemoteEngine(start, listeners);
+    const engine = new RemoteEngine(start, listeners, { ...patience, ...limits });
+    const opening = engine.#limit(engine.patience.openMs);
     try {
       await new Promise<unknown>((resolve, reject) => {
         engine.#opening = { resolve, reject };
@@ -79,6 +92,8 @@ export class RemoteEngine {
     } catch (error) {
       engine.kill();
       throw error;
+    } finally {
+      clearTimeout(opening);
     }
   }
 
@@ -108,7 +123,11 @@ export class RemoteEngine {
     { signal, progress }: SpeechContext,
   ): AsyncGenerator<SpokenChunk, SpeechOutcome, void> {
     const id = this.#nextId++;
-    const cancel = (): void => this.#send({ type: 'stop', id, how: 'cancel' });
+    let deaf: NodeJS.Timeout | undefined;
+    const cancel = (): void => {
+      this.#send({ type: 'stop', id, how: 'cancel' });
+      deaf ??= this.#limit(this.patience.cancelMs);
+    };
     const next = (message: ToEngine): Promise<unknown> => {
       const step = this.#wait(this.#steps, id, progress as (event: never) => void);
       this.#send(message);
@@ -132,7 +151,11 @@ export class RemoteEngine {
     } finally {
       signal.removeEventListener('abort', cancel);
       // Whoever leaves early waits until the device is free.
-      if (!over) await next({ type: 'stop', id, how: 'leave' }).catch(() => {});
+      if (!over) {
+        deaf ??= this.#limit(this.patience.cancelMs);
+        await next({ type: 'stop', id, how: 'leave' }).catch(() => {});
+      }
+      clearTimeout(deaf);
       this.#done();
     }
   }
@@ -171,6 +194,14 @@ export class RemoteEngine {
     this.#process.kill();
     for (const child of this.#children.values()) child.kill();
     this.#children.clear();
+  }
+
+  /** Ends the process after this time, unless the timer is cleared. */
+  #limit(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#process.kill();
+      this.#ended({ code: null, signal: `no answer for ${Math.round(ms / 1000)} s` });
+    }, ms);
   }
 
   #send(message: ToEngine): void {

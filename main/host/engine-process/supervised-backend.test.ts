@@ -10,6 +10,7 @@ import { type MemoryProcess, processesInMemory } from '../testing/process-in-mem
 import { ToneBackend, toneOf } from '../testing/tone-engine.ts';
 import { lossLimit, lossMinutes } from './device-health.ts';
 import type { EngineSide } from './protocol.ts';
+import type { Patience } from './remote-engine.ts';
 import { SupervisedBackend } from './supervised-backend.ts';
 
 const caps = { async: true, hostBuffer: true, bufferFromHostPtr: false, events: true };
@@ -121,7 +122,7 @@ afterEach(async () => {
   for (const backend of opened.splice(0)) await backend.close();
 });
 
-async function open(change: Partial<Settings> = {}) {
+async function open(change: Partial<Settings> = {}, patience: Partial<Patience> = {}) {
   const rig: Rig = { trouble: [], loadTrouble: [], spoken: [], hurtsProcessor: false, before: null };
   const sides: FragileSide[] = [];
   const { startProcess, started } = processesInMemory(async (process, { passOver }) => {
@@ -140,6 +141,7 @@ async function open(change: Partial<Settings> = {}) {
     startProcess,
     log: (_level, message, said) => logged.push({ message, ...(said === undefined ? {} : { said }) }),
     now: () => clock.now,
+    patience,
   });
   opened.push(backend);
   const speak = async (of: Partial<Settings> = {}, signal = new AbortController().signal) => {
@@ -327,6 +329,36 @@ describe('a driver that crashes', () => {
     expect((await view).devices).toHaveLength(1);
     expect(started).toHaveLength(2);
     expect(await codes()).toEqual(['engine_crashed']);
+  });
+});
+
+describe('a device that hangs', () => {
+  it('is ended when it hears no cancel: the request is cancelled, the next one speaks', async () => {
+    const { rig, speak, codes, started } = await open({}, { cancelMs: 50 });
+    rig.before = () => sleep(60_000);
+    const abort = new AbortController();
+    const stuck = speak({}, abort.signal);
+    await expect.poll(() => rig.spoken.length).toBe(1);
+    abort.abort();
+    // The host makes `cancelled` of whatever ends a request whose signal is aborted.
+    await expect(stuck).rejects.toMatchObject({ code: 'device_lost', params: { how: 'no answer for 0 s' } });
+    rig.before = null;
+    expect((await speak()).heard).toEqual(spokenText);
+    expect(started.map(({ alive }) => alive)).toEqual([false, true]);
+    expect(await codes()).toEqual(['driver_crashed']);
+  });
+
+  it('as its drivers are loaded is an error, and tried again by the next question', async () => {
+    const hanging = processesInMemory(() => new Promise(() => {}));
+    const opening = SupervisedBackend.open({
+      ...{ cacheFolder: '', testEngines: true, settings: defaultSettings() },
+      ...{ known: new InstalledEngines([]), log: () => {}, patience: { openMs: 50 } },
+      ...hanging,
+    });
+    await expect(opening).rejects.toMatchObject({
+      code: 'host_crashed',
+      params: { how: 'no answer for 0 s' },
+    });
   });
 });
 

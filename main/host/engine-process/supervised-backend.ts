@@ -28,7 +28,7 @@ import { endText, type ProcessEnd, type StartProcess } from '../isolated/own-pro
 import { ContinuedTimeline } from './continued-timeline.ts';
 import { DeviceHealth, type KnownEngines, lossLimit, lossMinutes } from './device-health.ts';
 import type { EngineCall, EngineOptions, EngineSide } from './protocol.ts';
-import { type Answer, EngineGone, RemoteEngine } from './remote-engine.ts';
+import { type Answer, EngineGone, type Patience, RemoteEngine } from './remote-engine.ts';
 
 export interface SupervisedOptions extends Pick<EngineOptions, 'cacheFolder' | 'testEngines'> {
   startProcess: StartProcess;
@@ -36,6 +36,7 @@ export interface SupervisedOptions extends Pick<EngineOptions, 'cacheFolder' | '
   known: KnownEngines;
   log: (level: 'info' | 'warning' | 'error', message: string, said?: Said) => void;
   now?: () => number;
+  patience?: Partial<Patience>;
 }
 
 /** A process that gives back its devices is not waited for longer. */
@@ -241,7 +242,7 @@ export class SupervisedBackend implements SpeechBackend {
   }
 
   async #open(): Promise<RemoteEngine> {
-    const { startProcess, cacheFolder, testEngines, log } = this.#options;
+    const { startProcess, cacheFolder, testEngines, log, patience } = this.#options;
     const options = {
       cacheFolder,
       testEngines,
@@ -251,11 +252,12 @@ export class SupervisedBackend implements SpeechBackend {
     };
     const wished = this.#loaded.filter((model) => this.#wished.has(model));
     const opened: { engine: RemoteEngine | null } = { engine: null };
-    const engine = await RemoteEngine.open(startProcess, options, {
+    const listeners = {
       changed: () => this.#listener(),
       log,
-      crashed: (end) => this.#crashed(opened.engine, end),
-    });
+      crashed: (end: ProcessEnd) => this.#crashed(opened.engine, end),
+    };
+    const engine = await RemoteEngine.open(startProcess, options, listeners, patience);
     opened.engine = engine;
     this.#ggmlVersion = engine.ggmlVersion;
     this.#health.devices = engine.devices;
