@@ -11,8 +11,8 @@ export const wordsOfOptions: Partial<Record<string, Partial<Record<string, strin
 };
 
 /**
- * Sentences per error code, the most telling first: the first whose names an error knows is used, else the English
- * one is shown. See messages.ts.
+ * Sentences per error code, the most telling first: the first whose names an error knows is used. The last one needs
+ * none. See messages.ts.
  */
 export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   invalid_request: [
@@ -25,19 +25,30 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '没有名为“{model}”的模型。可用的有：{known}。',
     '这个请求不行（{field}）：{why}。',
     '请求无效（{call} {field}）：{reason}。',
+    '没有名为“{unknown_call}”的调用。',
+    '模型“{not_loaded}”没有加载。',
+    '模型“{in_use}”正在使用中。请先停止它的任务，或等任务结束。',
+    '这段音频有 {minutes} 分钟，一次回答放不下。请改为保存到文件。',
+    'WAV 文件不能是 {channels} 个声道、{sample_rate} Hz：只能是 1 到 256 个声道，采样率为不小于 1 的整数。',
+    '请求无效，请检查后再试。',
   ],
-  unknown_engine: '没有名为“{engine}”的引擎。可用的有：{known}。',
+  unknown_engine: [
+    '没有名为“{engine}”的引擎。可用的有：{known}。',
+    '没有这个引擎。请用“mizuoto engines”查看。',
+  ],
   unknown_voice: [
     '模型“{design}”没有可按名称选择的音色（如“{voice}”）：请用 --instruct 描述音色。',
     '模型“{clones}”没有自己的音色，也没有名为“{voice}”的已保存音色。已保存的有：{known}。请用 --reference 给出参考音频，或先用“mizuoto voices add”保存一个音色。',
     '“{engine}”没有名为“{voice}”的音色。可用的有：{known}。',
     '没有名为“{saved}”的已保存音色。已保存的有：{known}。',
     '没有名为“{voice}”的音色：已安装的模型没有，保存的音色中也没有。可用的有：{known}。',
+    '没有这个音色。请用“mizuoto voices”查看。',
   ],
-  unknown_model: '没有名为“{model}”的模型。可用的有：{known}。',
+  unknown_model: ['没有名为“{model}”的模型。可用的有：{known}。', '没有这个模型。请用“mizuoto models”查看。'],
   unknown_language: [
     '模型“{model}”不会说“{language}”。它会说：{known}。',
     '没有模型会说“{language}”，因此它不能作为音色的语言。可用的有：{known}。请从中选择，或不填语言。',
+    '没有模型会说这种语言。请选择其他语言。',
   ],
   not_supported: [
     '模型“{model}”不能使用已保存的音色“{voice}”：它只有自己的音色（{speakers}），而已保存的音色需要克隆。这些已安装的模型可以：{others}。',
@@ -47,18 +58,22 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '模型“{model}”不能使用已保存的音色“{voice}”，已保存的音色需要克隆。请换一个能克隆音色的模型。',
     '模型“{model}”做不到（{ability}）。这些已安装的模型可以：{others}。',
     '模型“{model}”做不到（{ability}）。请换一个模型，或去掉该选项。',
+    '模型做不到。请换一个模型，或去掉该选项。',
   ],
   name_taken: [
     '名称“{name}”已用于“{path}”。请用 --name 另取一个名称，或先移除原来的。',
     '名称“{name}”已被使用。请另取一个名称，或先移除原来的。',
+    '名称已被使用。请另取一个名称。',
   ],
   unknown_setting: [
     '没有名为“{key}”的设置。您是不是想用“{nearest}”？',
     '没有名为“{key}”的设置。用“mizuoto settings get”查看全部设置。',
+    '没有这个设置。用“mizuoto settings get”查看全部设置。',
   ],
   invalid_setting: [
     '{key} 不能是 {value}，可以是：{expected}。',
     '{window} 属于窗口，不能只为一次请求设置。请用“mizuoto settings set”修改它。',
+    '设置的值不对。用“mizuoto settings get”查看全部设置。',
   ],
   contradictory_settings: [
     '模拟设备在处理器上计算，而 compute.device 是 {device}。请把它设为 auto，或清除 compute.simulate_vram_mb。',
@@ -67,6 +82,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '保留 {reserve} MiB 内存后，本机的 {ram} MiB 就什么也不剩。请减小或清除 compute.ram_reserve_mb。',
     '{pinned} MiB 锁页内存会占用本机的全部 {ram} MiB 内存。请减小或清除 compute.max_pinned_mb。',
     '这些设置互相矛盾或与本机不符，请修改其中一项：{settings}。',
+    '有设置互相矛盾或与本机不符，请修改其中一项。',
   ],
   text_empty: '没有可朗读的文本，请至少给出一个词。',
   text_not_speakable: [
@@ -75,8 +91,16 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '这个音色读不了这段文本（文字：{script}）。请换一个音色或引擎，或改写文本。',
     '这个音色读不了这段文本。请换一个音色或引擎，或改写文本。',
   ],
-  text_too_long: ['{field}超过 {limit} 个字符，请写短一些。', '文本超过 {limit} 个字符，请分成几次请求。'],
-  text_malformed: '文本第 {position} 个字符处有损坏的内容（{kind}）。请另存为 UTF-8 文本后再试。',
+  text_too_long: [
+    '{field}超过 {limit} 个字符，请写短一些。',
+    '文本超过 {limit} 个字符，请分成几次请求。',
+    '文本太长，请分成几次请求。',
+  ],
+  text_malformed: [
+    '文本第 {position} 个字符处有损坏的内容（{kind}）。请另存为 UTF-8 文本后再试。',
+    '这段文本不能朗读：{why}（{count} 个）。请另存为 UTF-8 文本后再试。',
+    '文本中有损坏的内容。请另存为 UTF-8 文本后再试。',
+  ],
   reference_unusable: [
     '这个 {format} 文件有 {seconds} 秒以上的音频，解码后超过 {limit} MiB。请截取其中一段。',
     '参考音频只有 {sound} 秒有声音，至少需要 {minimum} 秒。请录一段人声。',
@@ -88,37 +112,48 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '参考文本不可能是这段音频说的话：{seconds} 秒里有 {characters} 个字符。请逐字写下音频中的话，或不提供参考文本。',
     '这个文件不能用作参考音频。请换一段录音。',
   ],
-  file_not_found: '文件“{path}”不存在，请检查文件名。',
+  file_not_found: ['文件“{path}”不存在，请检查文件名。', '文件不存在，请检查文件名。'],
   file_unreadable: [
     '这是 {convert} 文件，不能直接读取。请先转换：ffmpeg -i 原文件 reference.wav',
     '这个 {format} 文件已损坏或无法解码。请重新导出，或先转换：ffmpeg -i 原文件 reference.wav',
     '“{path}”无法读取：{why}。',
     '文件“{path}”无法读取。请检查权限，或换一个文件。',
+    '文件无法读取。请检查权限，或换一个文件。',
   ],
-  file_not_text: '“{path}”不是文本文件。请另存为 UTF-8 文本后再试。',
+  file_not_text: [
+    '“{path}”不是文本文件。请另存为 UTF-8 文本后再试。',
+    '这不是文本文件。请另存为 UTF-8 文本后再试。',
+  ],
   output_not_writable: [
+    '“{unread}”无法读取（{why}），因此没有改动它。请检查它的权限，或把它移走后再试。',
     '无法写入“{path}”：{why}。请换一个位置。',
     '无法写入“{path}”。请检查权限，或换一个位置。',
+    '无法写入。请检查权限，或换一个位置。',
   ],
-  disk_full: '没有空间写入“{path}”。请腾出一些空间后再试。',
+  disk_full: ['没有空间写入“{path}”。请腾出一些空间后再试。', '磁盘已满。请腾出一些空间后再试。'],
   model_not_installed: [
     '模型“{model}”还没有安装。请从 ModelScope 或 Hugging Face 下载“{repository}”的全部文件（“mizuoto models”写明了下载方法），再运行：mizuoto models add 文件夹',
     '引擎“{engine}”还没有安装任何模型。请看“mizuoto models”。',
+    '模型还没有安装。请看“mizuoto models”。',
   ],
   model_not_recognised: [
     '“{path}”里有 {count} 个模型，请逐个添加：{known}。',
     '“{path}”里已不是模型“{changed}”。请在它现在的位置重新添加。',
     '“{path}”不是已知的模型文件夹：缺少“{file}”。',
     '没有引擎认识“{path}”中的模型。请选择含有 config.json 和权重文件的文件夹。',
+    '没有引擎认识这个文件夹中的模型。请选择含有 config.json 和权重文件的文件夹。',
   ],
   checkpoint_missing: [
+    '安装中缺少“{installation}”。请重新安装 Mizuoto。',
     '“{gone}”不见了。请接上它所在的磁盘，或在新位置重新添加模型“{model}”。',
     '“{path}”中缺少模型文件“{file}”（共缺少或损坏：{files}）。请重新下载。',
     '“{path}”中缺少模型文件“{file}”。请重新下载。',
     '缺少模型文件“{file}”。请重新安装该模型。',
     '缺少模型文件“{path}”。请重新安装该模型。',
+    '缺少模型文件。请重新安装该模型。',
   ],
   checkpoint_invalid: [
+    '安装中的“{installation}”已损坏。请重新安装 Mizuoto。',
     '“{path}”中的“{wrong_part}”不是 {index} 所说的那一部分：缺少其中 {wanted} 个张量中的 {lacks} 个（{examples}）。请重新下载。',
     '“{path}”中的文件“{wrong_size}”有 {size} 字节，应为 {whole} 字节。请重新下载；如果这是您自己的模型，请另取名称添加。',
     '“{path}”中的文件“{wrong_hash}”与公布的哈希不符。请重新下载；如果这是您自己的模型，请另取名称添加。',
@@ -128,23 +163,40 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '“{path}”中的文件“{cut}”不完整：只有 {size} 字节，应有 {whole} 字节。请重新下载。',
     '“{path}”只有 {tokens} 个词元，编号却到 {highest}，其中没有 {gap}：缺少一部分。请放回该模型自己的文件。',
     '“{path}”有 {tokens} 个词元，而 tokenizer_config.json 的附加词元从 {begin} 开始：两者不属于同一个模型。请放回该模型自己的文件。',
+    '“{unfit}”不是这个模型的文件，或内容有误。请放回该模型自己的文件。',
     '模型文件“{file}”已损坏或不是权重文件。请重新安装该模型。',
     '模型文件“{path}”已损坏或不是权重文件。请重新安装该模型。',
+    '模型文件已损坏或不是权重文件。请重新安装该模型。',
   ],
   checkpoint_mismatch: [
     '“{path}”中的权重“{file}”与“{configuration}”的描述不符：缺少 {missing} 个张量，多出 {unexpected} 个，形状不同 {misshaped} 个，类型不能用 {unusable} 个（{examples}）。这些文件不属于同一个模型，或已被改动，请从同一处全部重新下载。',
+    '模型文件“{file}”与网络“{component}”不符：它属于另一个模型或另一个版本。请使用模型目录中列出的文件。',
     '模型文件“{file}”与引擎不符。请重新安装该模型。',
     '模型文件“{path}”与引擎不符。请重新安装该模型。',
+    '模型文件中有 {dtype} 类型的张量需要重排，而量化类型不能重排。请使用没有量化的模型。',
+    '模型文件中的张量“{tensor}”与配置不符。请重新下载该模型。',
+    '模型文件与引擎不符。请重新下载该模型。',
   ],
-  weights_not_finite: '模型权重“{tensor}”中含有无效数字。请重新安装该模型。',
-  device_not_found: '没有设备“{device}”。可用的有：{known}。',
+  weights_not_finite: [
+    '模型权重已损坏：张量“{tensor}”的第 {element} 个元素不是有效数值。请重新下载或导出该模型。',
+    '模型权重已损坏：其中有无效数值。请重新下载或导出该模型。',
+  ],
+  device_not_found: [
+    '没有设备“{device}”。可用的有：{known}。请把 compute.device 设为其中之一，或设为 auto。',
+    '设备“{gone}”不见了。请重新连接它，或换一个设备。',
+    '找不到设备。请把 compute.device 设为 auto。',
+  ],
   out_of_device_memory: [
     '{device}（共 {total_mb} MiB）在“{stage}”阶段内存不足：正在采用的模式是 {mode}，因此 {weights_mb} MiB 权重要一次全部放入，另需工作内存 {working_mb} MiB。请将 compute.vram_mode 设为 {instead}：放不下的部分会流式加载，结果不变。',
     '{device} 在“{stage}”阶段内存不足（已试 {attempts} 次）：compute.simulate_vram_mb 只给了 {simulated_mb} MiB，而 {weights_mb} MiB 权重中至少要放入 {least_mb} MiB，另需工作内存 {working_mb} MiB。请增大 compute.simulate_vram_mb、缩短文本，或用 compute.device=CPU。',
     '{device} 在“{stage}”阶段内存不足（已试 {attempts} 次）：共 {total_mb} MiB，其他程序占用 {others_mb} MiB；{weights_mb} MiB 权重中至少要放入 {least_mb} MiB，另需工作内存 {working_mb} MiB。请缩短文本、关闭其他程序，或用 compute.device=CPU。',
-    '设备内存不足：需要 {needed} 字节，可用 {available} 字节。请关闭其他程序，或用 compute.vram_mode=low。',
+    '设备内存不足：需要 {needed}，可用 {available}。请关闭其他程序，或用 compute.vram_mode=low。',
+    '设备内存不足。请关闭其他程序，或用 compute.vram_mode=low。',
   ],
-  out_of_host_memory: '本机内存不足：需要 {needed} 字节，可用 {available} 字节。请关闭其他程序后再试。',
+  out_of_host_memory: [
+    '本机内存不足：需要 {needed}，可用 {available}。请关闭其他程序后再试。',
+    '本机内存不足。请关闭其他程序后再试。',
+  ],
   device_lost: [
     '“{given_up}”在 {minutes} 分钟内失去响应 {times} 次，不再尝试。请更新驱动，或换一个设备（compute.device）；如要再试，请重新启动 Mizuoto。',
     '“{avoided}”在 {minutes} 分钟内失去响应 {times} 次，不再使用。再试一次会改用其他设备。请更新驱动。',
@@ -154,19 +206,37 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
     '“{device}”的驱动崩溃（{how}）。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '设备“{device}”失去响应。请重新启动 Mizuoto；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
+    '设备失去响应。请重新启动 Mizuoto；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
   ],
   backend_missing: '缺少本机计算核心。请运行“npm run setup”后再试。',
-  weight_not_placed: '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',
-  wait_timeout: '等待超过 {seconds} 秒仍未得到“{path}”。请关闭其他 Mizuoto 后再试。',
-  job_not_found: '没有任务 {job_id}：它不在这里启动，或已太久远。',
-  job_failed: '引擎“{engine}”算出的结果不是音频。请换一个设备；如仍失败，模型文件可能已损坏。',
+  weight_not_placed: [
+    '计算时权重“{tensor}”不在设备上。请附日志报告这个问题。',
+    '计算时有权重不在设备上。请附日志报告这个问题。',
+  ],
+  wait_timeout: [
+    '等待超过 {seconds} 秒仍未得到“{path}”。请关闭其他 Mizuoto，或删除该文件后再试。',
+    '等待太久。请关闭其他 Mizuoto 后再试。',
+  ],
+  job_not_found: ['没有任务 {job_id}：它不在这里启动，或已太久远。', '没有这个任务。'],
+  job_failed: [
+    '引擎“{engine}”算出的结果不是音频。请换一个设备；如仍失败，模型文件可能已损坏。',
+    '引擎没有完成这个任务。请再试一次。',
+  ],
   cancelled: '已取消，没有保存任何内容。',
-  host_unreachable: '引擎主机没有响应。请重新启动 Mizuoto。',
+  host_unreachable: [
+    '缺少 {program}。请运行“npm run setup”重新构建。',
+    '引擎主机连续崩溃了 {crashes} 次，没有再启动。请重新启动 Mizuoto；如再次发生，请查看日志。',
+    'Mizuoto 没有回答：{why}。',
+    '引擎主机没有响应。请重新启动 Mizuoto。',
+  ],
   host_crashed: [
     '引擎在 {minutes} 分钟内崩溃了 {crashes} 次，几分钟后才会再次启动。请查看日志，或重新启动 Mizuoto。',
     '引擎在工作时崩溃了（{how}），已重新启动，请再试一次。',
     '引擎主机在工作时崩溃了，请再试一次。',
   ],
   forbidden: '不允许这样做。',
-  internal: 'Mizuoto 内部出错。加 --verbose 可看详情；再试一次也许有用。',
+  internal: [
+    '第 {frame} 帧的计算结果不是有效数值：超出了数值范围。请改用处理器（--setting compute.device=CPU），或换一个种子。',
+    'Mizuoto 内部出错。加 --verbose 可看详情；再试一次也许有用。',
+  ],
 };

@@ -12,6 +12,7 @@ import { reasonInChinese, valueInChinese } from '../contract/words.zh-CN.ts';
 import { wordsOfOptions, zhErrors } from './errors.zh-CN.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN } from './messages.zh-CN.ts';
+import { size } from './terminal.ts';
 
 export type Language = 'en' | 'zh-CN';
 export type Params = Record<string, string | number>;
@@ -73,7 +74,7 @@ export class Messages {
     return sentenceOf({ code, params }, this.language, chineseNumbers);
   }
 
-  /** The sentence of an error in the person's language; English where a code's sentence does not fit it. */
+  /** The sentence of an error in the person's language: the most telling one that its values fit. */
   error(error: StudioError): string {
     if (this.language === 'en') return error.message;
     if (error instanceof CommandError) return this.get(error.key, ownInChinese(error.values));
@@ -86,13 +87,18 @@ export class Messages {
   }
 }
 
+/** Bytes, as the native core tells them. */
+const sizes = new Set(['needed', 'available']);
+
+function valueIn(place: string, value: string | number): string | number {
+  if (typeof value === 'string') return wordsOfOptions[place]?.[value] ?? valueInChinese(place, value);
+  return sizes.has(place) ? size(value) : value;
+}
+
 /** Values that are words of the studio's own, not names; `why` is the reason, where it can be said in Chinese. */
 function inChinese(params: Params): Params {
   const said = Object.fromEntries(
-    Object.entries(params).map(([place, value]) => [
-      place,
-      typeof value === 'string' ? (wordsOfOptions[place]?.[value] ?? valueInChinese(place, value)) : value,
-    ]),
+    Object.entries(params).map(([place, value]) => [place, valueIn(place, value)]),
   );
   const ability = abilityWords[params.ability as Ability];
   if (ability !== undefined) said.ability = ability['zh-CN'];

@@ -154,6 +154,6 @@ it('settings that could not be applied say the error’s own sentence', () => {
   const said = sayOfError('settings_not_applied', error.toBody());
   expect(said.message).toBe('The settings were kept but not applied: There is no device "X".');
   expect(new Messages('zh-CN').said(said)).toBe(
-    '设置已保存，但没有生效：没有设备“X”。可用的有：CPU、Vulkan0。',
+    '设置已保存，但没有生效：没有设备“X”。可用的有：CPU、Vulkan0。请把 compute.device 设为其中之一，或设为 auto。',
   );
 });

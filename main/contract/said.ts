@@ -55,6 +55,7 @@ const valueKinds: Partial<Record<string, ValueKind>> = {
   /** What went wrong, as part of a sentence. */
   reason: 'reason',
   why: 'reason',
+  how: 'reason',
   /** Names, joined by `, `. */
   known: 'list',
 };

@@ -30,7 +30,6 @@ export const sentencesEn = {
     '{name} needs {needed} of working memory and at most {possible} are possible on {device}.',
   residency_cost:
     '{component}: {resident} of {total} units are resident, chosen by time saved per byte: one pass takes {time}; by rule it would take {rule}, with everything resident {compute}.',
-  residency_rule: '{component}: {resident} of {total} units are resident, {how}.',
   weights_in_place:
     '{component}: {mapped} of its weights are used where they lie in the checkpoint; {copied} were copied.',
   weights_refused:
@@ -40,7 +39,6 @@ export const sentencesEn = {
   retry:
     '{name} ran out of memory on {device}; attempt {attempt} of {attempts} with at most {cap} of its weights there.',
   fallback: '{name} ran out of memory {attempts} times; {what} is used instead.',
-  trimmed: 'Unused scratch memory ({bytes}) was given back to {device}.',
   calibrated:
     '{name} took {bytes} of working memory where {estimate} were estimated; the next reservation grows.',
   refused:

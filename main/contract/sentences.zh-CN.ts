@@ -21,14 +21,12 @@ export const sentencesZh: Record<keyof typeof sentencesEn, string> = {
   working_impossible: '{name} 需要 {needed} 工作内存，而 {device} 最多能提供 {possible}。',
   residency_cost:
     '{component}：{total} 个单元中常驻 {resident} 个，按每字节节省的时间选择：一次运行需 {time}；按规则选择需 {rule}，全部常驻需 {compute}。',
-  residency_rule: '{component}：{total} 个单元中常驻 {resident} 个（{how}）。',
   weights_in_place: '{component}：{mapped} 权重直接在 checkpoint 文件里使用，{copied} 是复制的。',
   weights_refused: '{device} 不接受 {component} 的 {bytes} 权重在原处使用：已改为复制。',
   waiting: '{name} 正在等待 {holder}，后者在 {device} 上占用 {held}。',
   wait_over: '{name} 等待 {holder} 已有 {seconds}；仍会尝试运行。',
   retry: '{name} 在 {device} 上耗尽显存；第 {attempt} 次尝试（共 {attempts} 次），最多加载 {cap} 权重。',
   fallback: '{name} 有 {attempts} 次耗尽显存；改用 {what}。',
-  trimmed: '已把未使用的临时内存（{bytes}）还给 {device}。',
   calibrated: '校准：{name} 实际使用了 {bytes} 工作内存，估计值为 {estimate}；下次会多预留一些。',
   refused: '{device} 拒绝了 {name} 的显存请求（已预留 {reserved}）；下次请求会预留 {next}。',
   spilled:

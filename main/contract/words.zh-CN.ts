@@ -90,6 +90,16 @@ export const reasons: readonly (readonly [RegExp, string])[] = [
   [/^it is not the engine of (.+)$/, '模型“$1”不属于这个引擎，请去掉 --engine'],
   [/^too big: expected string to have <=(\d+) characters$/, '超过 $1 个字符，请写短一些'],
   [/^too small: expected string to have >=(\d+) characters$/, '至少要有 $1 个字符'],
+  [/^its audio is not kept here$/, '这里没有保留它的音频'],
+  [/^it is not finished yet$/, '它还没有完成'],
+  [/^it ended as \w+ before the first sound$/, '它在发出声音之前就结束了'],
+  [/^it holds NUL characters$/, '其中有 NUL 字符，可能是二进制文件，或是按其他编码读取的 UTF-16'],
+  [/^it holds characters that cannot be decoded$/, '其中有无法解码的字符，说明读取时用错了编码'],
+  // How a process ended, why a studio does not answer
+  [/^exit code (\d+)$/, '退出码 $1'],
+  [/^without a code$/, '没有退出码'],
+  [/^the studio is closing$/, 'Mizuoto 正在关闭，不再开始新的任务'],
+  [/^the studio ended or does not answer$/, '正在运行的 Mizuoto 已结束，或没有响应'],
   // Files of the studio's own
   [/^it is not JSON$|^is not JSON$/, '不是 JSON'],
   [/^it is not a JSON object$/, '不是 JSON 对象'],
@@ -193,6 +203,7 @@ export function wordsInChinese(english: string): string {
 /** The value of an error's place in Chinese; names stay as they are. */
 export function valueInChinese(place: string, value: string): string {
   if (place === 'script' && Object.hasOwn(wordsZh, value)) return wordsZh[value]!;
+  if (place === 'how') return reasonInChinese(value) ?? value;
   if (place === 'expected') return expectedInChinese(value);
   if (lists.has(place)) return listInChinese(value);
   const known = values[place];

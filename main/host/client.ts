@@ -130,7 +130,9 @@ export class HostClient implements StudioClient {
 
   #unavailable(): StudioError | null {
     if (this.#state === 'closing' || this.#state === 'closed') {
-      return new StudioError('host_unreachable', 'The studio is closing; nothing new is started.');
+      return new StudioError('host_unreachable', 'The studio is closing; nothing new is started.', {
+        params: { reason: 'the studio is closing' },
+      });
     }
     if (this.#state === 'broken') {
       return new StudioError(
@@ -292,5 +294,6 @@ function workerUrl(given: string | URL | undefined): URL {
   throw new StudioError(
     'host_unreachable',
     'host-worker.mjs is missing. Run "npm run setup" to build it again.',
+    { params: { program: 'host-worker.mjs' } },
   );
 }

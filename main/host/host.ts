@@ -236,6 +236,7 @@ export class Host {
                 call: 'jobs.wav',
                 field: 'job_id',
                 seconds: Math.round(audio.samples / audio.sampleRate),
+                minutes: Math.round(audio.samples / audio.sampleRate / 60),
               },
             },
           );
@@ -316,7 +317,7 @@ export class Host {
           ? `it ended as ${job.state} before the first sound`
           : 'it is not finished yet';
     throw new StudioError('invalid_request', `There is no audio of this job: ${why}.`, {
-      params: { call: 'jobs.wav', field: 'job_id', job_id: id, state: job.state },
+      params: { call: 'jobs.wav', field: 'job_id', job_id: id, state: job.state, reason: why },
     });
   }
 }
@@ -325,6 +326,6 @@ function unknownCall(name: string): StudioError {
   const near = nearest(name, Object.keys(calls));
   const help = near ? ` Did you mean "${near}"?` : '';
   return new StudioError('invalid_request', `There is no call named "${name.slice(0, 60)}".${help}`, {
-    params: { call: name.slice(0, 60) },
+    params: { call: name.slice(0, 60), unknown_call: name.slice(0, 60) },
   });
 }

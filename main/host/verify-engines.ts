@@ -112,7 +112,8 @@ export async function* verifyOnDevice(
   { text, onStep, ...rest }: VerifyOnDeviceOptions,
 ): AsyncGenerator<VerifyRun, void, void> {
   const info = rest.addon.devices().find(({ name }) => name === device);
-  if (info === undefined) throw new StudioError('device_not_found', `The device ${device} is gone.`);
+  if (info === undefined)
+    throw new StudioError('device_not_found', `The device ${device} is gone.`, { params: { gone: device } });
   const subject = subjectOf(definition, model, text);
   const watched: VerifySubject = {
     ...subject,

@@ -189,7 +189,7 @@ function unwritable(path: string, reason: string): StudioError {
   return new StudioError(
     'output_not_writable',
     `"${path}" cannot be read (${reason}) and was left alone. Check its permissions, or move it away, and try again.`,
-    { params: { path, reason } },
+    { params: { path, reason, unread: path } },
   );
 }
 

@@ -229,5 +229,6 @@ function packed(values: Float32Array, dtype: DType): TensorData {
   throw new StudioError(
     'checkpoint_mismatch',
     `The checkpoint holds a tensor of type ${dtype} that would have to be rearranged, which quantised types do not allow.`,
+    { params: { dtype } },
   );
 }

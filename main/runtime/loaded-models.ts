@@ -273,14 +273,16 @@ export class LoadedModels {
   async unload(model: string): Promise<number> {
     const entry = this.#entries.get(model);
     if (entry === undefined) {
-      throw new StudioError('invalid_request', `No model "${model}" is loaded.`, { params: { model } });
+      throw new StudioError('invalid_request', `No model "${model}" is loaded.`, {
+        params: { model, not_loaded: model },
+      });
     }
     if (entry.users > 0 || entry.phase === 'loading') {
       throw new StudioError(
         'invalid_request',
         `"${model}" is in use. Stop its jobs first, or wait for them to end.`,
         {
-          params: { model },
+          params: { model, in_use: model },
           retryable: true,
         },
       );
@@ -440,5 +442,7 @@ function isIdle(entry: Entry): boolean {
 }
 
 export function unknownModel(id: string): StudioError {
-  return new StudioError('invalid_request', `No model "${id}" is loaded.`, { params: { model: id } });
+  return new StudioError('invalid_request', `No model "${id}" is loaded.`, {
+    params: { model: id, not_loaded: id },
+  });
 }

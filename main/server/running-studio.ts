@@ -118,6 +118,7 @@ export class RunningStudio implements StudioClient {
 function gone(error: unknown): StudioError {
   const detail = error instanceof Error ? error.message : String(error);
   return new StudioError('host_unreachable', 'The studio ended or does not answer.', {
+    params: { reason: 'the studio ended or does not answer' },
     detail,
     cause: error,
   });

@@ -14,7 +14,7 @@ export function assetPath(name: string): string {
   throw new StudioError(
     'checkpoint_missing',
     `The file ${name}, which text is read with, is missing from the installation. Install Mizuoto again.`,
-    { params: { path: name }, detail: `Looked at ${tried.join(', ')}.` },
+    { params: { path: name, installation: name }, detail: `Looked at ${tried.join(', ')}.` },
   );
 }
 
@@ -33,6 +33,6 @@ export function damagedAsset(name: string, detail: string): StudioError {
   return new StudioError(
     'checkpoint_invalid',
     `The file ${name}, which text is read with, is damaged. Install Mizuoto again.`,
-    { params: { path: name }, detail },
+    { params: { path: name, installation: name }, detail },
   );
 }

@@ -50,9 +50,9 @@ describe('cleanText', () => {
   it('knows a binary file and a wrong encoding', () => {
     const binary = failure(() => cleanText('M\0Z\0\0\0\0\0\0\0\0abc'));
     expect(binary.code).toBe('text_malformed');
-    expect(binary.params).toMatchObject({ reason: 'nul', count: 9 });
+    expect(binary.params).toMatchObject({ reason: 'it holds NUL characters', count: 9 });
     const encoding = failure(() => cleanText('M\ufffd\ufffdll\ufffd\ufffdr'));
-    expect(encoding).toMatchObject({ code: 'text_malformed', params: { reason: 'encoding', count: 4 } });
+    expect(encoding).toMatchObject({ code: 'text_malformed', params: { reason: 'it holds characters that cannot be decoded', count: 4 } });
     expect(cleanText('\0'.repeat(8)).text).toBe(' '.repeat(8));
   });
 

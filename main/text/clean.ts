@@ -53,14 +53,14 @@ export function cleanText(text: string): CleanText {
     throw new StudioError(
       'text_malformed',
       `The text holds ${nulls} NUL characters, so it is probably a binary file or UTF-16 read as another encoding. Save it as UTF-8 text and try again.`,
-      { params: { reason: 'nul', count: nulls } },
+      { params: { reason: 'it holds NUL characters', count: nulls } },
     );
   }
   if (undecodable >= 4 && undecodable * 10 > text.trim().length) {
     throw new StudioError(
       'text_malformed',
       `${undecodable} of ${text.length} characters could not be decoded, so the text was read in the wrong encoding. Save it as UTF-8 and try again.`,
-      { params: { reason: 'encoding', count: undecodable } },
+      { params: { reason: 'it holds characters that cannot be decoded', count: undecodable } },
     );
   }
   const repairs: [SaidCode, number][] = [

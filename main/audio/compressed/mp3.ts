@@ -101,6 +101,9 @@ function readModule(): Uint8Array<ArrayBuffer> {
   throw new StudioError(
     'checkpoint_missing',
     'The file minimp3.wasm, which MP3 files are read with, is missing from the installation. Install Mizuoto again.',
-    { params: { path: 'minimp3.wasm' }, detail: `Looked at ${tried.join(', ')}.` },
+    {
+      params: { path: 'minimp3.wasm', installation: 'minimp3.wasm' },
+      detail: `Looked at ${tried.join(', ')}.`,
+    },
   );
 }

@@ -92,7 +92,9 @@ export async function readMiniConfig(folder: string): Promise<MiniConfig> {
       'checkpoint_invalid',
       `"${path.join(folder, 'config.json')}" does not describe a voice for this engine: ${problem}. ` +
         'Put back the file that belongs to the voice.',
-      { params: { path: folder, reason: problem ?? '' } },
+      {
+        params: { path: folder, reason: problem ?? '', unfit: path.join(folder, 'config.json') },
+      },
     );
   }
   return parsed.data;

@@ -42,7 +42,7 @@ export async function englishReader(file: string, phones: number): Promise<TextR
     throw new StudioError(
       'checkpoint_invalid',
       `"${path.basename(file)}" does not hold the phones of this voice. Install the voice again.`,
-      { params: { path: file } },
+      { params: { path: file, unfit: file } },
     );
   }
   const mapper = new PhoneMapper(table);

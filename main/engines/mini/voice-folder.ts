@@ -20,6 +20,6 @@ export function builtInVoiceFolder(): string {
   throw new StudioError(
     'checkpoint_missing',
     'The built-in voice is missing from the installation. Install the studio again.',
-    { params: { path: tried[0]! }, detail: tried.join('\n') },
+    { params: { path: tried[0]!, installation: tried[0]! }, detail: tried.join('\n') },
   );
 }

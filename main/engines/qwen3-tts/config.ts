@@ -293,6 +293,6 @@ function invalid(folder: ModelFolder, file: string, reason: string): StudioError
     'checkpoint_invalid',
     `The file "${file}" in "${folder.path}" does not describe a Qwen3-TTS model of the 12 Hz family: ${reason}. ` +
       'Put back the file that belongs to the model.',
-    { params: { file, path: folder.path, reason } },
+    { params: { file, path: folder.path, reason, unfit: `${folder.path}/${file}` } },
   );
 }

@@ -40,6 +40,6 @@ function invalid(folder: string, reason: string): StudioError {
   return new StudioError(
     'checkpoint_invalid',
     `The tokenizer in "${folder}" does not fit the model: ${reason}. Put back vocab.json, merges.txt and tokenizer_config.json that belong to it.`,
-    { params: { path, reason } },
+    { params: { path, reason, unfit: path } },
   );
 }

@@ -17,6 +17,7 @@ export function programPath(program: Program): string {
   throw new StudioError(
     'host_unreachable',
     `${program}.mjs is missing. Run "npm run setup" to build it again.`,
+    { params: { program: `${program}.mjs` } },
   );
 }
 

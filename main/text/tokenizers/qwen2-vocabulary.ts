@@ -117,6 +117,6 @@ function damaged(file: string, reason: string, numbers: Record<string, number> =
   return new StudioError(
     'checkpoint_invalid',
     `"${file}" is no part of a Qwen2 tokenizer: ${reason}. Put back the file that belongs to the model.`,
-    { params: { path: file, reason, ...numbers } },
+    { params: { path: file, reason, unfit: file, ...numbers } },
   );
 }

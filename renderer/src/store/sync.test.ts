@@ -56,7 +56,7 @@ describe('the store follows the host', () => {
       reason: 'it is not JSON',
       aside: '/s.json.bak',
     });
-    for (const said of [aside, aside, say('trimmed', { bytes: 1, device: 'CPU' }), undefined]) {
+    for (const said of [aside, aside, say('text_controls', { count: 1 }), undefined]) {
       host.emit('log.line', line(said));
     }
     expect(studio.store.getState().notices.map(({ notice }) => notice)).toEqual([
