@@ -38,7 +38,7 @@ test('a device that is lost while a voice is generated heals, and what waits beh
     await generate(page, 'The sea is quiet.');
     const error = page.locator('[data-code="device_lost"]');
     await expect(error).toContainText('Simulated', { timeout: 60_000 });
-    await expect(error).toContainText('was opened anew');
+    await expect(error).toContainText('the engine was started again');
     await expect(page.getByTestId('progress')).toHaveCount(0, { timeout: 60_000 });
     const { jobs } = await call(page, 'jobs.list', {});
     expect(jobs.map(({ state }) => state).sort()).toEqual(['failed', 'finished']);
@@ -50,7 +50,7 @@ test('a device that is lost while a voice is generated heals, and what waits beh
     await page.getByTestId('nav-memory').click();
     const incident = page.getByTestId('incident');
     await expect(incident).toHaveCount(1);
-    await expect(incident).toContainText('opened it anew in a fresh process');
+    await expect(incident).toContainText('started again in a fresh process');
     const { models } = await call(page, 'runtime.snapshot', {});
     expect(models).toMatchObject([{ id: 'mini', pinned: true, device: 'Simulated0' }]);
     await expectAccessible(page);

@@ -200,8 +200,8 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   device_lost: [
     '“{given_up}”在 {minutes} 分钟内失去响应 {times} 次，不再尝试。请更新驱动，或换一个设备（compute.device）；如要再试，请重新启动 Mizuoto。',
     '“{avoided}”在 {minutes} 分钟内失去响应 {times} 次，不再使用。再试一次会改用其他设备。请更新驱动。',
-    '“{replaced}”的驱动崩溃（{how}），已在新进程中重新打开。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
-    '“{replaced}”失去响应，已在新进程中重新打开。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
+    '“{replaced}”的驱动崩溃（{how}），引擎已在新进程中重新启动。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
+    '“{replaced}”失去响应，引擎已在新进程中重新启动。请再试一次；如仍失败，请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '“{reopened}”失去响应，下一个请求会重新打开它。请再试一次。',
     '“{device}”的驱动崩溃（{how}）。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',
     '“{device}”的驱动 {seconds} 秒没有响应。请更新驱动，或换一个设备：mizuoto settings set compute.device=CPU。',

@@ -2,10 +2,9 @@
 export const recoveryEn = {
   // What happened, on the Memory screen and in `mizuoto runtime`.
   device_replaced:
-    '{device} stopped responding: its driver was reset, or it was removed. The studio opened it anew in a fresh process.',
+    '{device} stopped responding: its driver was reset, or it was removed. The engine was started again in a fresh process.',
   device_reopened: '{device} stopped responding and was opened anew.',
-  driver_crashed:
-    'The driver of {device} crashed ({how}). The studio opened the device anew in a fresh process.',
+  driver_crashed: 'The driver of {device} crashed ({how}). The engine was started again in a fresh process.',
   engine_crashed: 'The engine crashed ({how}) and was started again.',
   device_given_up:
     '{device} was lost {times} times within {minutes} minutes and is not used any more. Update its driver; to try it again, choose it as compute.device or start the studio again.',

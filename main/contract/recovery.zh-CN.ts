@@ -2,9 +2,9 @@ import type { recoveryEn } from './recovery.en.ts';
 
 /** The same in Simplified Chinese. */
 export const recoveryZh: Record<keyof typeof recoveryEn, string> = {
-  device_replaced: '{device} 停止响应：驱动程序被重置，或设备已移除。本软件已在新进程中重新打开它。',
+  device_replaced: '{device} 停止响应：驱动程序被重置，或设备已移除。引擎已在新进程中重新启动。',
   device_reopened: '{device} 停止响应，已重新打开。',
-  driver_crashed: '{device} 的驱动程序崩溃（{how}）。本软件已在新进程中重新打开该设备。',
+  driver_crashed: '{device} 的驱动程序崩溃（{how}）。引擎已在新进程中重新启动。',
   engine_crashed: '引擎崩溃（{how}），已重新启动。',
   device_given_up:
     '{device} 在 {minutes} 分钟内失去响应 {times} 次，不再使用。请更新驱动程序；如要再试，请在 compute.device 中选择它，或重新启动本软件。',

@@ -29,11 +29,11 @@ export function lostAndReopened(device: string, detail?: string): StudioError {
   return deviceLost(device, message, { params: { reopened: device }, retryable: true, detail });
 }
 
-/** Another process has it by now. `how`: of a driver that crashed. */
+/** Another process takes it up, if it is still there. `how`: of a driver that crashed. */
 export function lostAndReplaced(device: string, how: string | null, detail?: string): StudioError {
   const happened =
     how === null ? what(device) : `The driver of ${device} crashed (${how}) while it computed.`;
-  const message = `${happened} The studio opened it anew in a fresh process: try again; ${ifAgain}`;
+  const message = `${happened} The engine was started again in a fresh process: try again; ${ifAgain}`;
   const params = { replaced: device, ...(how === null ? {} : { how }) };
   return deviceLost(device, message, { params, retryable: true, detail });
 }

@@ -30,7 +30,7 @@ const devices = [
 ];
 
 /** What a device does to the request of this attempt. */
-type Trouble = 'lost' | 'lost later' | 'crash' | 'crash later' | null;
+type Trouble = 'lost' | 'lost later' | 'lost and crash' | 'crash' | 'crash later' | null;
 
 /** The tone engine on devices that are lost as the test says. */
 class FragileSide extends ToneBackend implements EngineSide {
@@ -85,11 +85,12 @@ class FragileSide extends ToneBackend implements EngineSide {
     const trouble = id === 'CPU' && !this.rig.hurtsProcessor ? null : (this.rig.trouble.shift() ?? null);
     await this.rig.before?.(id);
     const fail = async (): Promise<void> => {
+      if (trouble === 'lost and crash') setImmediate(() => setImmediate(() => this.process.crash()));
       if (trouble?.startsWith('lost')) throw lostAndReopened(id);
       this.process.crash();
       await sleep(10_000);
     };
-    if (trouble === 'lost' || trouble === 'crash') await fail();
+    if (trouble !== null && !trouble.endsWith('later')) await fail();
     const stream = super.speak(task, context);
     for (let first = true; ; first = false) {
       const step = await stream.next();
@@ -330,6 +331,17 @@ describe('a driver that crashes', () => {
     expect(started).toHaveLength(2);
     expect(await codes()).toEqual(['engine_crashed']);
   });
+});
+
+it('a device that is lost as its driver crashes is one loss, and leaves no process behind', async () => {
+  const { rig, speak, codes, started, backend } = await open();
+  rig.trouble = ['lost and crash', 'lost and crash'];
+  const both = await Promise.all([speak(), speak()]);
+  for (const { heard } of both) expect(heard).toEqual(spokenText);
+  expect((await codes()).length).toBe(1);
+  expect(started).toHaveLength(2);
+  await backend.close();
+  expect(started.map(({ alive }) => alive)).toEqual([false, false]);
 });
 
 describe('a device that hangs', () => {

@@ -56,6 +56,8 @@ export class SupervisedBackend implements SpeechBackend {
   #settings: Settings;
   #models: readonly InstalledModel[] = [];
   #engine: Promise<RemoteEngine> | null = null;
+  /** What `#engine` became. */
+  #live: RemoteEngine | null = null;
   #ggmlVersion = '';
   /** Processes that finish what they were asked before they end. */
   readonly #retiring = new Map<RemoteEngine, Promise<void>>();
@@ -259,6 +261,7 @@ export class SupervisedBackend implements SpeechBackend {
     };
     const engine = await RemoteEngine.open(startProcess, options, listeners, patience);
     opened.engine = engine;
+    this.#live = engine;
     this.#ggmlVersion = engine.ggmlVersion;
     this.#health.devices = engine.devices;
     for (const [model, pinned] of this.#pins.all) void engine.call('pin', [model, pinned]).catch(() => {});
@@ -284,6 +287,7 @@ export class SupervisedBackend implements SpeechBackend {
     const silence = new Promise<null>((resolve) => setTimeout(() => resolve(null), closeMs).unref());
     this.#lastWords = Promise.race([said, silence]).then((last) => this.#timeline.end(last));
     this.#engine = null;
+    this.#live = null;
     this.#retiring.set(
       engine,
       engine.retire(closeMs).finally(() => this.#retiring.delete(engine)),
@@ -305,7 +309,7 @@ export class SupervisedBackend implements SpeechBackend {
 
   #crashed(engine: RemoteEngine | null, end: ProcessEnd): void {
     // What is left of one that was replaced says nothing new.
-    if (engine !== null && this.#retiring.has(engine)) return;
+    if (engine !== this.#live) return;
     const how = endText(end);
     const there = [...this.#running]
       .filter((running) => running.engine === engine)
@@ -318,6 +322,7 @@ export class SupervisedBackend implements SpeechBackend {
     if (engine === null) return;
     this.#timeline.end(null);
     this.#engine = null;
+    this.#live = null;
     this.#replace();
   }
 
@@ -330,7 +335,7 @@ export class SupervisedBackend implements SpeechBackend {
     }
     if (!(error instanceof StudioError) || error.code !== 'device_lost') return error;
     // Of several requests that met the same loss, the first tells it.
-    if (!this.#retiring.has(engine) && !this.#closing) {
+    if (engine === this.#live && !this.#closing) {
       this.#health.count(device, say('device_replaced', { device }));
       this.#retire(engine);
     }

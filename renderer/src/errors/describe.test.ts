@@ -86,11 +86,15 @@ describe('an error in words', () => {
 
   it.each([
     [{ device: 'Vulkan0' }, /^The driver of Vulkan0 was reset/, /^Start the studio again/],
-    [{ device: 'Vulkan0', replaced: 'Vulkan0' }, /was reset/, /^Generate again: Vulkan0 was opened anew/],
+    [
+      { device: 'Vulkan0', replaced: 'Vulkan0' },
+      /was reset/,
+      /^Generate again: the engine was started again for Vulkan0/,
+    ],
     [
       { device: 'Vulkan0', replaced: 'Vulkan0', how: 'SIGSEGV' },
       /^The driver of Vulkan0 crashed \(SIGSEGV\)\.$/,
-      /^Generate again: Vulkan0/,
+      /^Generate again: the engine/,
     ],
     [{ device: 'Simulated0', reopened: 'Simulated0' }, /was reset/, /^Generate again: Simulated0 is opened/],
     [

@@ -265,7 +265,7 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
     fix: [
       'Update its driver, or choose another device than {{given_up}} in the settings. To try it again, start the studio again.',
       'Generate again, on another device than {{avoided}}. Update its driver; to use it again, start the studio again.',
-      'Generate again: {{replaced}} was opened anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
+      'Generate again: the engine was started again for {{replaced}}. If it happens again, update its driver or choose the processor (compute.device: CPU).',
       'Generate again: {{reopened}} is opened anew for it.',
       'Start the studio again, which opens the device anew. If it happens again, update its driver or choose the processor (compute.device: CPU).',
     ],

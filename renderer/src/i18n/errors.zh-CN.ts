@@ -223,7 +223,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
     fix: [
       '请更新驱动程序，或在设置中选择 {{given_up}} 以外的设备。如要再试，请重新启动本软件。',
       '请重新生成，这次不会使用 {{avoided}}。请更新它的驱动程序；如要再次使用，请重新启动本软件。',
-      '请重新生成：{{replaced}} 已重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
+      '请重新生成：引擎已为 {{replaced}} 重新启动。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
       '请重新生成：{{reopened}} 会重新打开。',
       '请重新启动本软件，设备会重新打开。如果再次发生，请更新驱动程序，或改用处理器（compute.device 设为 CPU）。',
     ],

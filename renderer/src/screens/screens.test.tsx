@@ -183,7 +183,7 @@ describe.each(languages)('the Memory screen in %s', (language) => {
       language === 'en' ? 'was lost 3 times within 10 minutes' : '10 分钟内失去响应 3 次',
     );
     expect(words(html)).toContain(
-      language === 'en' ? 'opened it anew in a fresh process' : '已在新进程中重新打开它',
+      language === 'en' ? 'started again in a fresh process' : '引擎已在新进程中重新启动',
     );
     studio.store.setState({ runtime: snapshot });
     expect(render(studio, language, <MemoryScreen />)).not.toContain('data-testid="incident"');
