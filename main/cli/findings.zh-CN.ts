@@ -42,6 +42,7 @@ export const zhFindings: Record<FindingId, { message: string; fix: string | null
     message: '{path} 中保存的音色不能使用：{file} {why}。',
     fix: '请把 {file} 放回 {path}，或删除该文件夹后重新添加这个音色。',
   },
+  file_problem: { message: '文件有问题：{problem}', fix: null },
   folder_ok: { message: '{path} 可以写入。', fix: null },
   folder_unwritable: {
     message: '{path} 无法写入（{reason}）：设置或测量结果在结束后会丢失。',

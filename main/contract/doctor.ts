@@ -48,6 +48,7 @@ export const findingIds = [
   'model_changed',
   'voices_ok',
   'voice_damaged',
+  'file_problem',
   'folder_ok',
   'folder_unwritable',
   'ram_ok',

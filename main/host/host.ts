@@ -289,6 +289,7 @@ export class Host {
           cacheFolder: this.options.cacheFolder,
           open: async () => (await this.#open()).backend,
           library: () => this.#library.findings(),
+          warned: () => this.#ofFiles.map(({ said }) => said),
           // Where they are loaded already there is nothing to fear.
           ...(this.#parts || !this.probeDrivers ? {} : { probeDrivers: this.probeDrivers }),
         }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { nativeError } from '../../../native/load.ts';
 import { zhFindings } from '../../cli/findings.zh-CN.ts';
-import { doctorReportSchema, findingIds, StudioError } from '../../contract/index.ts';
+import { doctorReportSchema, findingIds, StudioError, say } from '../../contract/index.ts';
 import { SettingsStore } from '../../settings/store.ts';
 import type { RuntimeView, SpeechBackend } from '../backend.ts';
 import { ToneBackend } from '../testing/tone-engine.ts';
@@ -61,6 +61,28 @@ it('a sound installation: nothing failed, nothing is left behind', async () => {
   expect(report.policy).toHaveProperty(['compute.vram_mode']);
   expect(readdirSync(folder)).toEqual(['cache']);
   expect(readdirSync(join(folder, 'cache'))).toEqual([]);
+});
+
+it('what was warned of its files is found, each once, and said in a way that every language has', async () => {
+  const unsaved = say('calibration_unsaved', { path: '/c.json', reason: 'the disk is full' });
+  const report = await diagnose({
+    settings: new SettingsStore({ folder, warn: () => {} }),
+    configFolder: folder,
+    cacheFolder: join(folder, 'cache'),
+    open: async () => new ToneBackend(),
+    warned: () => [unsaved, say('voice_left_out', {}), say('settings_near_key', {})],
+  });
+  expect(doctorReportSchema.parse(report)).toEqual(report);
+  const found = report.findings.filter(({ said }) => said !== undefined);
+  expect(found).toEqual([
+    expect.objectContaining({
+      id: 'file_problem',
+      status: 'warning',
+      message: unsaved.message,
+      said: unsaved,
+    }),
+  ]);
+  expect(report.ok).toBe(true);
 });
 
 it('everything that is wrong is found, with its numbers, and the broken comes first among the fixes', async () => {

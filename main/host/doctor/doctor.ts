@@ -29,6 +29,8 @@ export interface DoctorSources {
   open: () => Promise<SpeechBackend>;
   /** Of installed models and saved voices; absent where none are kept. */
   library?: () => Promise<LibraryFinding[]>;
+  /** What was warned of the list of models and the measurements, now that everything is read. */
+  warned?: () => readonly Said[];
   /** Loads the graphics drivers in a process of its own; rejects where that crashes or hangs. */
   probeDrivers?: () => Promise<void>;
 }
@@ -84,6 +86,9 @@ export async function diagnose(sources: DoctorSources): Promise<DoctorReport> {
     const body = toErrorBody(error);
     findings.unshift(driverFinding(body, 'failed') ?? finding('core_broken', 'failed', {}, body));
   }
+  // Settings and voices have findings of their own.
+  const others = sources.warned?.().filter(({ code }) => /^(models|calibration)_/.test(code)) ?? [];
+  findings.push(...others.map((said) => saidFinding('file_problem', said)));
   const worst = [...findings].sort((a, b) => severity[a.status] - severity[b.status]);
   return {
     ok: worst[0]?.status !== 'failed',
@@ -118,11 +123,12 @@ function filled(template: string, params: Finding['params']): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
 }
 
+function saidFinding(id: 'settings_problem' | 'file_problem', said: Said): Finding {
+  return { ...finding(id, 'warning', { problem: said.message }), said };
+}
+
 function settingsFindings(settings: Settings, problems: readonly Said[]): Finding[] {
-  const found: Finding[] = problems.map((said) => ({
-    ...finding('settings_problem', 'warning', { problem: said.message }),
-    said,
-  }));
+  const found = problems.map((said) => saidFinding('settings_problem', said));
   if (settings['compute.gpu_allocator'] !== 'auto') {
     found.push(finding('settings_allocator', 'warning', { value: settings['compute.gpu_allocator'] }));
   }

@@ -47,6 +47,7 @@ export const findingSentences: Record<FindingId, { message: string; fix: string 
     message: 'The saved voice in {path} cannot be used: {file} {why}.',
     fix: 'Put back {file} in {path}, or delete that folder and add the voice again.',
   },
+  file_problem: { message: '{problem}', fix: null },
   folder_ok: { message: '{path} can be written.', fix: null },
   folder_unwritable: {
     message: '{path} cannot be written ({reason}): settings or measurements are lost at the end.',
