@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { worded } from './chinese.mjs';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export const cacheDir = join(root, '.cache');
@@ -21,7 +22,7 @@ export class BuildError extends Error {}
 
 /** Progress goes to stderr: stdout belongs to the command that the person asked for. */
 export function say(message) {
-  process.stderr.write(`[mizuoto] ${message}\n`);
+  process.stderr.write(`[mizuoto] ${worded(message)}\n`);
 }
 
 /** Run a command to its end; its output is shown only when it fails (or when `verbose`). */
@@ -151,7 +152,7 @@ export async function main(body) {
   try {
     process.exitCode = (await body()) ?? 0;
   } catch (error) {
-    if (error instanceof BuildError) process.stderr.write(`[mizuoto] ${error.message}\n`);
+    if (error instanceof BuildError) say(error.message);
     else process.stderr.write(`${error?.stack ?? error}\n`);
     process.exitCode = 1;
   }
