@@ -3,7 +3,8 @@ import { inLanguage, type RuntimeSnapshot, StudioError } from '../contract/index
 import { HostClient } from '../host/client.ts';
 import type { Parsed } from './arguments.ts';
 import type { Messages } from './messages.ts';
-import { print, printJson, remarkLogLine, type Surroundings, size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { print, printJson, remarkLogLine, type Surroundings, table } from './terminal.ts';
 
 /** A person who pressed Ctrl-C waits no longer than this for what was going on. */
 const patienceSeconds = 2;

@@ -12,7 +12,7 @@ import { reasonInChinese, valueInChinese } from '../contract/words.zh-CN.ts';
 import { wordsOfOptions, zhErrors } from './errors.zh-CN.ts';
 import { en, type MessageKey } from './messages.en.ts';
 import { zhCN } from './messages.zh-CN.ts';
-import { size } from './terminal.ts';
+import { size } from './size.ts';
 
 export type Language = 'en' | 'zh-CN';
 export type Params = Record<string, string | number>;

@@ -5,7 +5,8 @@ import { clip, type Parsed } from './arguments.ts';
 import { indent, withHost } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
 import { CommandError, errorOf, type Language, type Messages } from './messages.ts';
-import { checkFailedExit, harmless, print, printJson, type Surroundings, size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { checkFailedExit, harmless, print, printJson, type Surroundings, table } from './terminal.ts';
 
 const actions = ['list', 'find', 'add', 'remove', 'check'] as const;
 

@@ -2,7 +2,8 @@ import type { RuntimeSnapshot } from '../contract/index.ts';
 import { indent } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
 import type { Messages } from './messages.ts';
-import { size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { table } from './terminal.ts';
 
 type Value = RuntimeSnapshot['policy'][string];
 

@@ -7,7 +7,8 @@ import { deviceTable, indent, withHost } from './listings.ts';
 import type { MessageKey } from './messages.en.ts';
 import type { Messages } from './messages.ts';
 import { policyText } from './policy-table.ts';
-import { print, printJson, type Surroundings, size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { print, printJson, type Surroundings, table } from './terminal.ts';
 
 type Partial = NonNullable<ComponentSnapshot['partial']>;
 

@@ -6,7 +6,8 @@ import type { JobProgress } from '../contract/index.ts';
 import { freeName } from './audio-output.ts';
 import { Messages } from './messages.ts';
 import { progressLine } from './progress.ts';
-import { clock, displayWidth, harmless, size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { clock, displayWidth, harmless, table } from './terminal.ts';
 
 const progress: JobProgress = {
   job_id: 'a',

@@ -81,18 +81,6 @@ export function table(head: string[], rows: string[][]): string {
     .join('\n');
 }
 
-/** `1536` -> `1.5 KiB`. */
-export function size(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
-
 /** `3725` -> `1:02:05`, `65` -> `1:05`, `4` -> `0:04`. */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));

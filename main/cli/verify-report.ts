@@ -1,7 +1,8 @@
 import { exitCode, type VerifyReport, type VerifyRun } from '../contract/index.ts';
 import type { MessageKey } from './messages.en.ts';
 import { errorOf, type Messages } from './messages.ts';
-import { checkFailedExit, harmless, size, table } from './terminal.ts';
+import { size } from './size.ts';
+import { checkFailedExit, harmless, table } from './terminal.ts';
 
 const runKeys: Record<VerifyRun['run'], MessageKey> = {
   plain: 'runPlain',

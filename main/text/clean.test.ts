@@ -52,7 +52,10 @@ describe('cleanText', () => {
     expect(binary.code).toBe('text_malformed');
     expect(binary.params).toMatchObject({ reason: 'it holds NUL characters', count: 9 });
     const encoding = failure(() => cleanText('M\ufffd\ufffdll\ufffd\ufffdr'));
-    expect(encoding).toMatchObject({ code: 'text_malformed', params: { reason: 'it holds characters that cannot be decoded', count: 4 } });
+    expect(encoding).toMatchObject({
+      code: 'text_malformed',
+      params: { reason: 'it holds characters that cannot be decoded', count: 4 },
+    });
     expect(cleanText('\0'.repeat(8)).text).toBe(' '.repeat(8));
   });
 
