@@ -79,7 +79,7 @@ describe('bad input', () => {
 
   it('speaks Chinese where the locale does', async () => {
     const { stderr } = await mizuoto(['sya'], { env: { LANG: 'zh_CN.UTF-8' } });
-    expect(stderr).toBe('mizuoto: 没有“sya”这个命令。 您是不是想用“say”? (invalid_request)\n');
+    expect(stderr).toBe('mizuoto: 没有“sya”这个命令。您是不是想用“say”？ (invalid_request)\n');
   });
 
   it('shows details of internal errors to who asks', async () => {

@@ -64,7 +64,7 @@ export function deviceTable(devices: RuntimeSnapshot['devices'], messages: Messa
   );
   const rows = devices.map((device) => [
     device.id,
-    device.description,
+    messages.value('description', device.description),
     messages.get(device.simulated ? 'kindSimulated' : kindKeys[device.kind]),
     size(device.free_bytes),
     size(device.total_bytes),

@@ -66,6 +66,11 @@ export class Messages {
     return names.join(this.language === 'zh-CN' ? '、' : ', ');
   }
 
+  /** Words of the studio's own that stand in a table. */
+  value(place: string, english: string): string {
+    return this.language === 'zh-CN' ? valueInChinese(place, english) : english;
+  }
+
   /** A decision, a warning or a reason in the person's language. */
   said(said: Said): string {
     if (this.language === 'en') return said.message;

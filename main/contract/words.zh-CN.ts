@@ -203,6 +203,7 @@ export function wordsInChinese(english: string): string {
 /** The value of an error's place in Chinese; names stay as they are. */
 export function valueInChinese(place: string, value: string): string {
   if (place === 'script' && Object.hasOwn(wordsZh, value)) return wordsZh[value]!;
+  if (place === 'description') return value.replace(/^Simulated device on (.+)$/, '由 $1 模拟');
   if (place === 'how') return reasonInChinese(value) ?? value;
   if (place === 'expected') return expectedInChinese(value);
   if (lists.has(place)) return listInChinese(value);

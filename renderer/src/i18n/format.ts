@@ -45,6 +45,8 @@ export interface Format {
   /** A writing system by its English name: "Han", "Chinese", "Cyrillic"; null for one that has no common name. */
   script(name: string): string | null;
   list(items: string[]): string;
+  /** Between a label and what it speaks of: for those who hear the window. */
+  colon: string;
   /** Facts side by side: "Forming the sound · Chunk 2 of 5". */
   parts(items: string[]): string;
 }
@@ -140,6 +142,7 @@ export function createFormat(language: Language): Format {
       const chinese = wordsZh[name];
       return chinese === undefined ? null : language === 'en' ? name : chinese;
     },
+    colon: language === 'en' ? ': ' : '：',
     parts: (items) => items.join(' · '),
     list: (items) => new Intl.ListFormat(language, { type: 'conjunction' }).format(items),
   };

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react';
 import { Toast } from 'radix-ui';
 import { useTranslation } from 'react-i18next';
+import type { Said } from '../../../main/contract/said.ts';
 import { describeError } from '../errors/describe.ts';
 import { sayIn } from '../i18n/said.ts';
 import { forgetDeleted, saveJob, undoDelete, undoRestore } from '../store/commands.ts';
@@ -49,7 +50,9 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
       data-testid={`notice-${notice.kind}`}
       className="appear flex items-center gap-1 rounded-xl bg-ink py-2 pr-2 pl-4 text-background shadow-[0_12px_32px_var(--shadow)]"
     >
-      <Toast.Description className="line-clamp-4 min-w-0 grow break-words py-1">
+      <Toast.Description
+        className={`${notice.kind === 'warning' ? 'line-clamp-8' : 'line-clamp-4'} min-w-0 grow break-words py-1`}
+      >
         <NoticeText notice={notice} />
       </Toast.Description>
       {action !== null && (
@@ -70,6 +73,16 @@ function NoticeToast({ id, notice }: { id: number; notice: Notice }) {
       </Toast.Close>
     </Toast.Root>
   );
+}
+
+/** The Memory screen has the whole paths. */
+function briefly(said: Said): Said {
+  const name = (path: string) => path.replace(/^.*[\\/](?=[^\\/])/, '');
+  const params = Object.entries(said.params).map(([key, value]) => [
+    key,
+    typeof value === 'string' && (key === 'path' || key === 'aside') ? name(value) : value,
+  ]);
+  return { ...said, params: Object.fromEntries(params) };
 }
 
 function noticeAction(notice: Notice): 'notices.undo' | 'error.actions.save_again' | null {
@@ -96,7 +109,7 @@ function NoticeText({ notice }: { notice: Notice }) {
         ? t('notices.noLimit')
         : t('notices.limit', { limit: format.mebibytes(notice.limitMb) });
     case 'warning':
-      return sayIn(notice.said, language, format);
+      return sayIn(briefly(notice.said), language, format);
     case 'failed': {
       const { title, why, fix } = describeError(notice.error, language, format);
       return (

@@ -1,9 +1,10 @@
 import { Cpu } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { valueInChinese } from '../../../main/contract/words.zh-CN.ts';
 import { actionKeys } from '../actions/registry.ts';
 import { showScreen } from '../store/commands.ts';
 import { selectMainDevice } from '../store/runtime.ts';
-import { useFormat, useStudio, useStudioState } from '../ui/studio-context.ts';
+import { useFormat, useLanguage, useStudio, useStudioState } from '../ui/studio-context.ts';
 import { Tip } from '../ui/Tip.tsx';
 import { deviceName } from './device-name.ts';
 import { Mark } from './Mark.tsx';
@@ -30,6 +31,7 @@ export function TopBar() {
 function DeviceChip() {
   const { t } = useTranslation();
   const format = useFormat();
+  const language = useLanguage();
   const studio = useStudio();
   const device = useStudioState(selectMainDevice);
   const platform = useStudioState((state) => state.shell.platform);
@@ -39,7 +41,11 @@ function DeviceChip() {
   const names = { device: deviceName(device), free: part, total: whole };
   const full = 1 - device.free_bytes / Math.max(1, device.total_bytes);
   return (
-    <Tip text={device.description} keys={actionKeys('showMemory', platform)} side="bottom">
+    <Tip
+      text={language === 'en' ? device.description : valueInChinese('description', device.description)}
+      keys={actionKeys('showMemory', platform)}
+      side="bottom"
+    >
       <button
         type="button"
         data-testid="device-chip"

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { useFormat } from './studio-context.ts';
 import { Tip } from './Tip.tsx';
 
 const tones = {
@@ -18,6 +19,7 @@ export function Chip({
   hint?: string | undefined;
   children: ReactNode;
 }) {
+  const format = useFormat();
   const shape = `inline-flex items-center gap-1 whitespace-nowrap rounded-full px-2 py-0.5 text-2xs ${tones[tone]}`;
   if (hint === undefined) return <span className={shape}>{children}</span>;
   return (
@@ -25,7 +27,10 @@ export function Chip({
       {/* A tip must be reachable by keyboard too. */}
       <button type="button" className={shape}>
         {children}
-        <span className="sr-only">: {hint}</span>
+        <span className="sr-only">
+          {format.colon}
+          {hint}
+        </span>
       </button>
     </Tip>
   );

@@ -72,7 +72,10 @@ function ScriptCounts({ text }: { text: string }) {
   const seconds = useStudioState((state) => estimate(state, metrics).speechSeconds);
   return (
     <p id="script-counts" data-testid="script-counts" className="flex flex-wrap gap-x-4">
-      <span className="sr-only">{t('script.counts')}: </span>
+      <span className="sr-only">
+        {t('script.counts')}
+        {format.colon}
+      </span>
       <span>{t('script.characters', { count: metrics.characters })}</span>
       <span>{t('script.words', { count: metrics.words })}</span>
       {metrics.words > 0 && (

@@ -2,6 +2,7 @@ import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceSnapshot, RuntimeSnapshot } from '../../../../main/contract/runtime.ts';
 import type { Said } from '../../../../main/contract/said.ts';
+import { valueInChinese } from '../../../../main/contract/words.zh-CN.ts';
 import { sayIn } from '../../i18n/said.ts';
 import { deviceName } from '../../shell/device-name.ts';
 import { Chip } from '../../ui/Chip.tsx';
@@ -22,6 +23,8 @@ export function DeviceCard({ device, notes }: { device: DeviceSnapshot; notes: r
   const held = heldBytes(device);
   const language = useLanguage();
   const names = useNames();
+  const description =
+    language === 'en' ? device.description : valueInChinese('description', device.description);
   const why = sayIn(names.said(device.reason), language, format);
   const told = notes.filter(({ code }) => !quietNotes.includes(code));
   return (
@@ -31,7 +34,7 @@ export function DeviceCard({ device, notes }: { device: DeviceSnapshot; notes: r
         <p className="text-ink-soft text-xs">
           {device.simulated ? t('device.simulated') : t(`device.kinds.${device.kind}`)}
           {device.unified && ` · ${t('memory.unified')}`}
-          {device.description !== '' && device.description !== name && ` · ${device.description}`}
+          {device.description !== '' && device.description !== name && ` · ${description}`}
         </p>
         <Chip tone={device.used ? 'accent' : 'quiet'} hint={why}>
           {device.used ? t('memory.used') : t('memory.notUsed')}
