@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { app, BrowserWindow, dialog, nativeTheme, protocol, session } from 'electron';
+import { languageOf, Messages as Sentences } from '../main/cli/messages.ts';
 import type { Settings } from '../main/contract/index.ts';
 import { HostClient } from '../main/host/client.ts';
 import { startLocalServer } from '../main/server/local-server.ts';
@@ -39,7 +40,12 @@ async function start(): Promise<void> {
     startProcess: (program) => startUtilityProcess(join(dist, 'main', `${program}.mjs`)),
   });
   let words: Messages = messagesFor('system', app.getLocale());
-  host.on('log.line', ({ level, message }) => log(`${level}: ${message}`));
+  // The terminal's language, which need not be the window's.
+  const terminal = new Sentences(languageOf(process.env, app.getLocale()));
+  host.on('log.line', ({ level, message, said }) => {
+    const sentence = said === undefined ? message : terminal.said(said);
+    log(level === 'info' ? `info: ${sentence}` : terminal.get(level, { message: sentence }));
+  });
   const applySettings = (settings: Settings) => {
     words = messagesFor(settings['ui.language'], app.getLocale());
     nativeTheme.themeSource = settings['ui.theme'];
@@ -54,7 +60,7 @@ async function start(): Promise<void> {
   const disconnect = connectBridge(host, () => words, log);
   // For `mizuoto runtime`; the window works as well without it.
   const local = startLocalServer(host, studioFolders().config).catch((error: unknown) => {
-    log(`other programs cannot find this studio: ${String(error)}`);
+    log(terminal.get('serverHidden', { reason: String(error) }));
     return async () => {};
   });
   trackTaskbar(host);
