@@ -170,7 +170,7 @@ export const errorsZh: Record<ErrorCode, ErrorText> = {
   },
   checkpoint_invalid: {
     title: '模型文件已损坏',
-    why: ['“{{path}}”不是有效的检查点。', '文件不完整，或者是其他格式。'],
+    why: ['“{{path}}”不是有效的模型文件。', '文件不完整，或者是其他格式。'],
     fix: '请重新下载或复制模型。',
   },
   checkpoint_mismatch: {
