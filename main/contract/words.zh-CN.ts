@@ -142,7 +142,7 @@ const values: Record<string, Record<string, string>> = {
   kind: { NUL: 'NUL 字节', 'lone surrogate': '残缺的半个字符', transcript: '录音的逐字文本' },
   script: { 'a script it does not know': '它不认识的文字' },
   speaks: {
-    'English text: letters a to z, digits and common signs': '英语文本：字母、数字和常用符号',
+    'English text (letters a to z, digits and common signs)': '英语文本（字母、数字和常用符号）',
   },
   convert: {
     'MP4 or M4A': 'MP4 或 M4A',

@@ -65,7 +65,7 @@ describe('checkSpeakable', () => {
 
   it('names the script, the share and what can be spoken', () => {
     expect(() => checkSpeakable('Привет', mini)).toThrow(
-      'The text is written in Cyrillic, which The built-in voice cannot speak. It speaks English: change the text, or choose a model for that language.',
+      'The text is written in Cyrillic, which The built-in voice cannot speak. It speaks English. Change the text, or choose a model for that language: "mizuoto models" lists them.',
     );
     expect(() => checkSpeakable('Hello 世界', mini)).toThrow(/^50 % of the text is written in Chinese/);
   });

@@ -136,7 +136,7 @@ export function checkSpeakable(text: string, speaker: Speaker): Said[] {
     throw new StudioError(
       'text_not_speakable',
       `${share === 1 ? 'The text is' : `${percent} % of the text is`} written in ${name}, which ${speaker.voice} cannot speak. ` +
-        `It speaks ${speaker.speaks}: change the text, or choose a model for that language.`,
+        `It speaks ${speaker.speaks}. Change the text, or choose a model for that language: "mizuoto models" lists them.`,
       { params: { script: name, share: percent, voice: speaker.voice, speaks: speaker.speaks } },
     );
   }

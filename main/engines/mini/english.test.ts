@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Messages } from '../../cli/messages.ts';
+import type { StudioError } from '../../contract/index.ts';
 import { englishReader } from './english.ts';
 import { readGoldens, voiceFolder } from './testing/golden.ts';
 import type { TextReader, Utterance } from './utterances.ts';
@@ -72,6 +74,14 @@ describe('English text', () => {
     expect(() => read('')).toThrow(expect.objectContaining({ code: 'text_empty' }));
     expect(() => read('你好，世界。')).toThrow(expect.objectContaining({ code: 'text_not_speakable' }));
     expect(() => read('你好，世界。')).toThrow(/Chinese.*English/);
+    try {
+      read('你好，世界。');
+    } catch (error) {
+      const chinese = new Messages('zh-CN').error(error as StudioError);
+      expect(chinese).toMatch(
+        /^文本中有 100% 是中文，Mizuoto Mini 读不了，它只会读英语文本（.*）。.*“mizuoto models”/,
+      );
+    }
     const mixed = read('The word 猫 means cat in this long English sentence.');
     expect(mixed.warnings).toHaveLength(1);
     expect([...mixed.utterances()]).toHaveLength(1);

@@ -19,7 +19,7 @@ const longestSentence = 1400;
 const speaker = {
   voice: 'Mizuoto Mini',
   scripts: ['Latin'],
-  speaks: 'English text: letters a to z, digits and common signs',
+  speaks: 'English text (letters a to z, digits and common signs)',
 };
 
 const phoneTableSchema = z.object({
