@@ -9,7 +9,7 @@ const mb = z.number().int().nonnegative();
 export const settingSchemas = {
   /** `auto`: the best device; otherwise a device name such as `CPU` or `Vulkan0`. */
   'compute.device': z.string().min(1).default('auto'),
-  /** CPU threads; null: the number of physical cores. */
+  /** Most CPU threads (fewer while other programs use the processor); null: the number of physical cores. */
   'compute.threads': z.number().int().min(1).max(512).nullable().default(null),
   'compute.vram_mode': z.enum(['auto', 'high', 'normal', 'low', 'none', 'shared']).default('auto'),
   'compute.vram_reserve_mb': mb.default(512),

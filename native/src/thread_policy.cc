@@ -58,7 +58,8 @@ bool ThreadPolicy::wantsChange() {
         forced_ = count() % most_ + 1;
         return true;
     }
-    if (fixed_) return false;
+    // Reading a clock is a percent of the smallest nodes.
+    if (fixed_ || (++questions_ & 3) != 0) return false;
     const auto now = Clock::now();
     if (now < due_) return false;
     measure(now);
