@@ -308,7 +308,12 @@ describe.each([
   beforeAll(async () => {
     for (const threads of counts) {
       devices.push(
-        await addon.openDevice({ name: 'CPU', threads, ...(simulateBytes ? { simulateBytes } : {}) }),
+        await addon.openDevice({
+          name: 'CPU',
+          threads,
+          fixedThreads: true,
+          ...(simulateBytes ? { simulateBytes } : {}),
+        }),
       );
     }
   });
@@ -323,6 +328,7 @@ describe.each([
     }
     for (const [i, result] of results.entries()) {
       expect(result.equals(results[0]!), `${counts[i]} threads`).toBe(true);
+      expect(devices[i]!.threads).toBe(counts[i]);
     }
   });
 });

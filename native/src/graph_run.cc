@@ -70,7 +70,8 @@ ggml_status Graph::computeOnThreads(const Call& call, Progress& progress) {
     ggml_cgraph* graph = call.graph;
     std::optional<RestOfCall> rest;
     while (graph != nullptr) {
-        if (ThreadPolicy* threads = device_->threads()) threads->settle(layout_->dependsOnThreads);
+        ThreadPolicy* threads = device_->threads();
+        if (threads != nullptr) threads->settle(layout_->dependsOnThreads);
         // Several threads compute here, so an assertion of ggml could not be unwound.
         ggml_status status = GGML_STATUS_SUCCESS;
         device_->observeNodes(&progress);
@@ -80,6 +81,7 @@ ggml_status Graph::computeOnThreads(const Call& call, Progress& progress) {
             status = GGML_STATUS_ALLOC_FAILED;
         }
         device_->observeNodes(nullptr);
+        if (threads != nullptr) threads->finish();
         const ggml_tensor* last = progress.takePause();
         if (status != GGML_STATUS_ABORTED || last == nullptr) return status;
         rest.emplace(*layout_, call, last);

@@ -41,13 +41,13 @@ int ThreadChoice::raise(int count, bool trial) {
     return count_ = count;
 }
 
-int ThreadChoice::next(double available, double seconds) {
+int ThreadChoice::next(double got, double available, double seconds) {
     if (raised_ && (sinceRaise_ += seconds) >= kProven) {
         raised_ = false;
         patience_ = kLeastPatience;
         trialAfter_ = kProven;
     }
-    if (const int fits = fitting(available, 1); fits < count_) return lower(fits);
+    if (const int fits = fitting(got, 1); fits < count_) return lower(fits);
     if (count_ == most_) return count_;
 
     // While nothing computed, nothing was tried.

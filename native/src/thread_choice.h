@@ -14,10 +14,11 @@ class ThreadChoice {
     int count() const { return count_; }
 
     /**
-     * The number from now on. For the last `seconds`, `available` processors were idle or computed for us;
-     * what others took of a processor that we wanted counts as theirs.
+     * The number from now on. For the last `seconds`, `available` processors were idle or ran this process.
+     * While it computed, its threads had `got` processors, if not more: what others use of those that nobody
+     * else wants says nothing about what they take from us.
      */
-    int next(double available, double seconds);
+    int next(double got, double available, double seconds);
 
   private:
     /** The most threads that so many processors carry, if others may take `slack` of what makes a thread too
@@ -28,7 +29,7 @@ class ThreadChoice {
 
     static constexpr double kLeastPatience = 0.5;
     static constexpr double kMostPatience = 8;
-    static constexpr double kLeastTrial = 30;
+    static constexpr double kLeastTrial = 5;
     static constexpr double kMostTrial = 240;
     /** A raise that is taken back sooner was wrong; one that lasts was right. */
     static constexpr double kProven = 10;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::chrono::milliseconds kWindow{250};
 /** Measuring takes at most this part of the time: on some machines the system's counters are many. */
 constexpr int kCostBound = 1000;
+/** Of a window: with less computing in it, what our threads got drowns in what else this process did. */
+constexpr double kLeastShare = 0.05;
 
 }  // namespace
 
@@ -31,24 +33,34 @@ void ThreadPolicy::measure(Clock::time_point now) {
         const int processors = usableProcessors();
         // Containers may show counters that do not count.
         if (std::abs(total - processors) < 0.3 * processors) {
-            choice_.next((after->idle - before_->idle + after->own - before_->own) / seconds, seconds);
+            const double own = after->own - before_->own;
+            const double available = (after->idle - before_->idle + own) / seconds;
+            const double computed = std::chrono::duration<double>(computed_).count();
+            const double got = computed > kLeastShare * seconds ? own / computed : processors;
+            choice_.next(std::max(got, available), available, seconds);
         }
     }
     before_ = after;
     measured_ = now;
+    computed_ = {};
     due_ = now + std::max<Clock::duration>(kWindow, (Clock::now() - now) * kCostBound);
 }
 
 void ThreadPolicy::settle(bool all) {
     all_ = all;
     const bool forced = every_.load(std::memory_order_relaxed) > 0;
-    if (!fixed_ && !forced) {
-        if (const auto now = Clock::now(); now >= due_) measure(now);
+    if (!fixed_) {
+        began_ = Clock::now();
+        if (began_ >= due_ && !forced) measure(began_);
     }
     const int wanted = all ? most_ : forced && forced_ > 0 ? forced_ : choice_.count();
     if (wanted == applied_.load(std::memory_order_relaxed)) return;
     set_(wanted);
     applied_.store(wanted, std::memory_order_relaxed);
+}
+
+void ThreadPolicy::finish() {
+    if (!fixed_) computed_ += Clock::now() - began_;
 }
 
 bool ThreadPolicy::wantsChange() {
@@ -62,6 +74,7 @@ bool ThreadPolicy::wantsChange() {
     if (fixed_ || (++questions_ & 3) != 0) return false;
     const auto now = Clock::now();
     if (now < due_) return false;
+    computed_ += now - std::exchange(began_, now);
     measure(now);
     return choice_.count() != count();
 }

@@ -27,6 +27,8 @@ class ThreadPolicy {
     /** Before a call: measures when it is time, and tells the backend. With `all`, the call gets every
      * thread. */
     void settle(bool all);
+    /** After a call. */
+    void finish();
     /** Within a call, after a node: whether it should stop, to go on with another number. A clock is read, no
      * more. */
     bool wantsChange();
@@ -47,6 +49,9 @@ class ThreadPolicy {
     std::optional<ProcessorTimes> before_;
     Clock::time_point measured_;
     Clock::time_point due_;
+    /** When the running call began, or was last counted, and the time spent in calls since `measured_`. */
+    Clock::time_point began_;
+    Clock::duration computed_{};
     bool all_ = false;
 
     std::atomic<int> every_{0};
