@@ -47,7 +47,8 @@ int ThreadChoice::next(double got, double available, double seconds) {
         patience_ = kLeastPatience;
         trialAfter_ = kProven;
     }
-    if (const int fits = fitting(got, 1); fits < count_) return lower(fits);
+    const bool settling = raised_ && trial_ && sinceRaise_ < kSettling;
+    if (const int fits = fitting(got, 1); fits < count_ && !settling) return lower(fits);
     if (count_ == most_) return count_;
 
     // While nothing computed, nothing was tried.

@@ -29,8 +29,10 @@ class ThreadChoice {
 
     static constexpr double kLeastPatience = 0.5;
     static constexpr double kMostPatience = 8;
-    static constexpr double kLeastTrial = 5;
+    static constexpr double kLeastTrial = 20;
     static constexpr double kMostTrial = 240;
+    /** Until the system has spread threads over processors that seem taken. */
+    static constexpr double kSettling = 0.6;
     /** A raise that is taken back sooner was wrong; one that lasts was right. */
     static constexpr double kProven = 10;
 
