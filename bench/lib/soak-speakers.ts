@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Engine } from '../../main/engines/engine.ts';
 import { engines } from '../../main/engines/registry.ts';
 import { voiced } from '../../main/host/voiced.ts';
-import type { Lease, ModelSource } from '../../main/runtime/loaded-models.ts';
+import type { Lease, ModelSource } from '../../main/runtime/model-source.ts';
 import { TwoStageEngine, type TwoStageShape } from '../../main/runtime/testing/two-stage-engine.ts';
 import type { StageContext } from '../../main/runtime/types.ts';
 import { noVoicePrompts } from '../../main/voices/voice-prompts.ts';

@@ -3,7 +3,7 @@ import type { EngineParameter } from '../contract/runtime.ts';
 import type { ParameterValue, SpeakRequest } from '../contract/speech.ts';
 import type { ModelFolder } from '../models/model-folder.ts';
 import type { CatalogModel, ExpectedWeights, InstalledModel, Recognition } from '../models/types.ts';
-import type { ModelSource } from '../runtime/loaded-models.ts';
+import type { ModelSource } from '../runtime/model-source.ts';
 import type { StageContext } from '../runtime/types.ts';
 import type { VoicePrompts } from '../voices/voice-prompts.ts';
 

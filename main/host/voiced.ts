@@ -1,5 +1,5 @@
 import type { AudioChunk, Engine, SpeakTask } from '../engines/engine.ts';
-import type { Lease } from '../runtime/loaded-models.ts';
+import type { Lease } from '../runtime/model-source.ts';
 import type { StageContext } from '../runtime/types.ts';
 
 /** An engine's audio. One without stages gets all its components for the whole request. */

@@ -1,3 +1,3 @@
-export type { Lease, ModelSource } from './loaded-models.ts';
+export type { Lease, ModelSource } from './model-source.ts';
 export { RuntimeService } from './runtime-service.ts';
 export type { StageContext } from './types.ts';

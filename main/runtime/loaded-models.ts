@@ -1,63 +1,12 @@
 import { StudioError } from '../contract/errors.ts';
 import type { Settings } from '../contract/settings.ts';
-import type { DeviceBook, DeviceCache } from '../memory/device-book.ts';
+import type { DeviceBook } from '../memory/device-book.ts';
 import type { ModelHandle } from '../memory/model-handle.ts';
 import type { ModelManager } from '../memory/model-manager.ts';
 import { policyFromSettings } from '../memory/policy.ts';
 import type { DeviceService } from './device-service.ts';
+import type { Lease, LoadedModel, LoadedParts, ModelSource } from './model-source.ts';
 import { SaidPins } from './said-pins.ts';
-
-/** How a model comes to be: an engine offers one for each of its models. */
-export interface ModelSource<T> {
-  /** `engine` or `engine:variant`. */
-  id: string;
-  engine: string;
-  name: string;
-  /** Changes when one of its files does: what was loaded from other files is left and loaded anew. */
-  version?: string;
-  /** Reads the weights to host memory; nothing goes to the device before a stage asks. */
-  load(context: ModelLoadContext): Promise<LoadedParts<T>>;
-}
-
-export interface ModelLoadContext {
-  /** The device that the model runs on. */
-  book: DeviceBook;
-  /** For components that never leave the processor. */
-  devices: Pick<DeviceService, 'pinToCpu'>;
-  signal: AbortSignal | undefined;
-  /** 0..1 */
-  progress(fraction: number): void;
-}
-
-export interface LoadedParts<T> {
-  value: T;
-  handles: ModelHandle[];
-  /** Compiled graphs that are kept: they count as free while no stage runs, and go before a stage goes without. */
-  caches?: DeviceCache[];
-  /** Rejects where the weights turn out to be damaged once it is loaded: it goes as soon as nobody uses it. */
-  sound?: Promise<void>;
-  /** Graphs, caches and states of the engine; the handles are freed by the runtime. */
-  unload?(): void | Promise<void>;
-}
-
-/** A loaded model that cannot be unloaded until `release`. */
-export interface Lease<T> {
-  readonly value: T;
-  readonly handles: readonly ModelHandle[];
-  release(): void;
-}
-
-export interface LoadedModel {
-  readonly id: string;
-  readonly engine: string;
-  readonly name: string;
-  readonly book: DeviceBook;
-  readonly handles: readonly ModelHandle[];
-  readonly state: 'loading' | 'in_use' | 'idle' | 'unloading';
-  readonly loadFraction: number;
-  /** Milliseconds since the epoch. */
-  readonly lastUsedAt: number;
-}
 
 interface Entry extends Omit<LoadedModel, 'state' | 'handles' | 'loadFraction' | 'lastUsedAt'> {
   version: string | undefined;
@@ -272,11 +221,7 @@ export class LoadedModels {
   /** @throws StudioError when it is not loaded or in use. */
   async unload(model: string): Promise<number> {
     const entry = this.#entries.get(model);
-    if (entry === undefined) {
-      throw new StudioError('invalid_request', `No model "${model}" is loaded.`, {
-        params: { model, not_loaded: model },
-      });
-    }
+    if (entry === undefined) throw unknownModel(model);
     if (entry.users > 0 || entry.phase === 'loading') {
       throw new StudioError(
         'invalid_request',

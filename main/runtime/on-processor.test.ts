@@ -9,7 +9,7 @@ import { Embedding } from '../nn/layers/embedding.ts';
 import { Linear } from '../nn/layers/linear.ts';
 import type { Module } from '../nn/module.ts';
 import { randomWeights } from '../nn/random-weights.ts';
-import type { ModelSource } from './loaded-models.ts';
+import type { ModelSource } from './model-source.ts';
 import { RuntimeService } from './runtime-service.ts';
 
 const width = 64;

@@ -3,7 +3,7 @@ import { runtimeSnapshotSchema } from '../contract/runtime.ts';
 import { defaultSettings, type Settings } from '../contract/settings.ts';
 import { MiB } from '../memory/policy.ts';
 import { type FakeComponent, type FakeDevice, fakeComponent } from '../memory/testing/fake-device.ts';
-import type { ModelLoadContext, ModelSource } from './loaded-models.ts';
+import type { ModelLoadContext, ModelSource } from './model-source.ts';
 import { RuntimeService } from './runtime-service.ts';
 import { FakeAddon } from './testing/fake-addon.ts';
 

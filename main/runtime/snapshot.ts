@@ -19,7 +19,8 @@ import {
   sharesMemory,
   whyDevice,
 } from './device-service.ts';
-import type { LoadedModel, LoadedModels } from './loaded-models.ts';
+import type { LoadedModels } from './loaded-models.ts';
+import type { LoadedModel } from './model-source.ts';
 import { policyInForce } from './policy-in-force.ts';
 
 export interface SnapshotSources {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { ModelAbilities } from '../../contract/models.ts';
 import type { InstalledModel } from '../../models/types.ts';
-import type { ModelSource } from '../../runtime/loaded-models.ts';
+import type { ModelSource } from '../../runtime/model-source.ts';
 import type { EngineDefinition, EngineServices } from '../engine.ts';
 import { plainTask } from '../plain-task.ts';
 import { loadMini } from './load.ts';

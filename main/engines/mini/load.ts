@@ -4,7 +4,7 @@ import { StudioError } from '../../contract/errors.ts';
 import { loadComponent } from '../../memory/load-component.ts';
 import type { ModelHandle } from '../../memory/model-handle.ts';
 import type { DTypePolicy } from '../../nn/dtypes.ts';
-import type { LoadedParts, ModelLoadContext } from '../../runtime/loaded-models.ts';
+import type { LoadedParts, ModelLoadContext } from '../../runtime/model-source.ts';
 import { MiniAcoustic } from './acoustic.ts';
 import { readMiniConfig } from './config.ts';
 import { englishReader } from './english.ts';

@@ -9,7 +9,7 @@ import { ModelFolder } from '../../models/model-folder.ts';
 import type { InstalledModel } from '../../models/types.ts';
 import type { DTypePolicy } from '../../nn/dtypes.ts';
 import type { Module } from '../../nn/module.ts';
-import type { ModelLoadContext } from '../../runtime/loaded-models.ts';
+import type { ModelLoadContext } from '../../runtime/model-source.ts';
 
 export interface ReadingOptions {
   addon: Addon;

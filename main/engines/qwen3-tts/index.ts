@@ -1,5 +1,5 @@
 import type { InstalledModel } from '../../models/types.ts';
-import type { ModelSource } from '../../runtime/loaded-models.ts';
+import type { ModelSource } from '../../runtime/model-source.ts';
 import type { Engine, EngineDefinition, EngineServices } from '../engine.ts';
 import { qwen3TtsCatalog } from './catalog.ts';
 import { loadQwen3Tts } from './load.ts';

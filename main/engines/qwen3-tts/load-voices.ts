@@ -1,5 +1,5 @@
 import { EcapaTdnn } from '../../nn/blocks/ecapa-tdnn.ts';
-import type { ModelLoadContext } from '../../runtime/loaded-models.ts';
+import type { ModelLoadContext } from '../../runtime/model-source.ts';
 import type { VoicePrompts } from '../../voices/voice-prompts.ts';
 import { CodecEncoder, codecEncoderName } from './codec-encoder.ts';
 import { CodecEncoding } from './codec-encoding.ts';

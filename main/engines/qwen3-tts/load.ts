@@ -1,5 +1,5 @@
 import type { KVCacheKind } from '../../nn/kv-cache.ts';
-import type { LoadedParts, ModelLoadContext } from '../../runtime/loaded-models.ts';
+import type { LoadedParts, ModelLoadContext } from '../../runtime/model-source.ts';
 import { readQwen2Tokenizer } from '../../text/tokenizers/qwen2.ts';
 import type { VoicePrompts } from '../../voices/voice-prompts.ts';
 import { CodePredictor, codePredictorName } from './code-predictor.ts';

@@ -9,7 +9,7 @@ import { Module } from '../../nn/module.ts';
 import { Random } from '../../nn/random.ts';
 import { randomWeights } from '../../nn/random-weights.ts';
 import type { Tensor } from '../../nn/tensor.ts';
-import type { LoadedParts, ModelSource } from '../loaded-models.ts';
+import type { LoadedParts, ModelSource } from '../model-source.ts';
 import type { StageContext } from '../types.ts';
 
 const width = 128;

@@ -7,7 +7,7 @@ import type { Module } from '../../../nn/module.ts';
 import type { Parameter } from '../../../nn/parameter.ts';
 import { Random } from '../../../nn/random.ts';
 import { type TensorFile, writeSafetensors } from '../../../nn/testing/safetensors.ts';
-import type { ModelSource } from '../../../runtime/loaded-models.ts';
+import type { ModelSource } from '../../../runtime/model-source.ts';
 import type { Engine, TinyModel } from '../../engine.ts';
 import { artificialReference } from '../../plain-task.ts';
 import { CodePredictor } from '../code-predictor.ts';

@@ -6,7 +6,7 @@ import { loadComponent } from '../../../memory/load-component.ts';
 import type { ModelHandle } from '../../../memory/model-handle.ts';
 import type { InstalledModel } from '../../../models/types.ts';
 import type { Module } from '../../../nn/module.ts';
-import type { LoadedParts, ModelLoadContext, ModelSource } from '../../../runtime/loaded-models.ts';
+import type { LoadedParts, ModelLoadContext, ModelSource } from '../../../runtime/model-source.ts';
 import type { EngineDefinition, EngineServices } from '../../engine.ts';
 import { expectedWeights } from '../../expected-weights.ts';
 import { plainTask } from '../../plain-task.ts';
