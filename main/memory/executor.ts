@@ -60,14 +60,15 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
       if (copies > 0) await env.pins.keep(handle, unit, copies);
       done += await move(handle, unit, 1, env);
       // Unit by unit: where memory is shared, all of it twice might not fit.
-      if (env.inPlace && env.dropHostCopies) await handle.dropHostOf(unit);
+      if (env.inPlace && env.dropHostCopies) await env.pins.dropCopy(handle, unit);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
     if (!env.pins.settled(handle, component.streamed)) {
       await env.pins.settle(handle, component.streamed, env.pinBudget(), keepsHostCopies(env));
     }
     if (env.inPlace && done > before) tellMapped(handle, env);
-    if (env.dropHostCopies && handle.isWhole && handle.hostBytes > 0) await handle.dropHost();
+    const hasCopies = handle.hostBytes > 0 || env.pins.pinnedBytes(handle) > 0;
+    if (env.dropHostCopies && handle.isWhole && hasCopies) await env.pins.dropCopies(handle);
     handle.partial = partialOf(handle, plan, component);
   }
 }

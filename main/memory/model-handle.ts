@@ -135,6 +135,11 @@ export class ModelHandle {
     return this.onHost || this.#fixedPlaced;
   }
 
+  /** Of a unit, or of the fixed part (-1). */
+  isPlaced(unit: number): boolean {
+    return unit === fixedPart ? this.fixedPlaced : this.#placementOrder.includes(unit);
+  }
+
   /** Placed units in the order in which they were placed. */
   get placementOrder(): readonly number[] {
     return this.#placementOrder;
@@ -181,7 +186,7 @@ export class ModelHandle {
    * the bytes allocated.
    */
   async placeUnit(unit: number, signal?: CancelToken, inPlace = false): Promise<number> {
-    if (this.onHost || this.#isPlaced(unit)) return 0;
+    if (this.onHost || this.isPlaced(unit)) return 0;
     const bytes = await this.#moving(() => this.store.place(unit, signal, inPlace));
     if (unit === fixedPart) this.#fixedPlaced = true;
     else this.#placementOrder.push(unit);
@@ -191,7 +196,7 @@ export class ModelHandle {
 
   /** Give a unit (-1: the fixed part) up. Resolves with the bytes freed. */
   async giveUpUnit(unit: number): Promise<number> {
-    if (this.onHost || !this.#isPlaced(unit)) return 0;
+    if (this.onHost || !this.isPlaced(unit)) return 0;
     const bytes = await this.#moving(() => this.store.unplace(unit));
     if (unit === fixedPart) this.#fixedPlaced = false;
     else this.#placementOrder = this.#placementOrder.filter((placed) => placed !== unit);
@@ -210,17 +215,12 @@ export class ModelHandle {
     return freed + (await this.giveUpUnit(fixedPart));
   }
 
-  /** Give up host memory that the checkpoint can give again; only of what is on the device. Resolves with bytes freed. */
-  async dropHost(): Promise<number> {
-    if (this.onHost) return 0;
-    let bytes = this.#fixedPlaced ? await this.dropHostOf(fixedPart) : 0;
-    for (const unit of [...this.#placementOrder]) bytes += await this.dropHostOf(unit);
-    return bytes;
-  }
-
-  /** The same of one unit, or of the fixed part (-1). */
+  /**
+   * Give up host memory of a unit (-1: the fixed part) that the checkpoint can give again; only of what is on the device.
+   * Pinned memory goes through `PinBudget.dropCopy`, which counts it. Resolves with bytes freed.
+   */
   async dropHostOf(unit: number): Promise<number> {
-    return this.hostBytes > 0 && this.#isPlaced(unit) ? this.store.dropHost(unit) : 0;
+    return this.hostBytes > 0 && this.isPlaced(unit) ? this.store.dropHost(unit) : 0;
   }
 
   /**
@@ -238,9 +238,9 @@ export class ModelHandle {
   verify(): void {
     if (this.onHost || this.#disposed || this.#movesInProgress > 0) return;
     for (let unit = fixedPart; unit < this.unitCount; unit++) {
-      if (this.store.isPlaced(unit) === this.#isPlaced(unit)) continue;
+      if (this.store.isPlaced(unit) === this.isPlaced(unit)) continue;
       throw new Error(
-        `"${this.id}": ${unit === fixedPart ? 'the fixed part' : `unit ${unit}`} is ${this.#isPlaced(unit) ? 'thought' : 'not thought'} to be on ${this.device.name}, and the device says otherwise.`,
+        `"${this.id}": ${unit === fixedPart ? 'the fixed part' : `unit ${unit}`} is ${this.isPlaced(unit) ? 'thought' : 'not thought'} to be on ${this.device.name}, and the device says otherwise.`,
       );
     }
   }
@@ -263,10 +263,6 @@ export class ModelHandle {
     } finally {
       this.#movesInProgress -= 1;
     }
-  }
-
-  #isPlaced(unit: number): boolean {
-    return unit === fixedPart ? this.#fixedPlaced : this.#placementOrder.includes(unit);
   }
 
   #bytesOf(unit: number): number {

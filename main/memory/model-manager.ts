@@ -197,9 +197,7 @@ export class ModelManager {
 
   /** Give up host copies that the checkpoint can give again, of what is on the device. Resolves with the bytes freed. */
   async dropHost(handle: ModelHandle): Promise<number> {
-    const bytes = await handle.dropHost();
-    this.pins.releaseCopies(handle);
-    return bytes;
+    return handle.onHost ? 0 : this.pins.dropCopies(handle);
   }
 
   /** The policy may allow less pinned memory than before. */
@@ -213,6 +211,7 @@ export class ModelManager {
     return book.lock.run(() => leaveDevice(book, this.handles, this.trace));
   }
 
+  /** 0: pinned memory is of no use to this device. */
   #pinBudget(book: DeviceBook, policy: VramPolicy): number {
     if (this.calibration.pinningHelps(book.key) === false) return 0;
     const memory = this.#options.hostMemory?.();

@@ -1,4 +1,4 @@
-import type { ModelHandle } from './model-handle.ts';
+import { fixedPart, type ModelHandle } from './model-handle.ts';
 
 /** A unit's host side that is page-locked. */
 interface Pin {
@@ -14,6 +14,8 @@ interface Pin {
 export class PinBudget {
   readonly #pins = new Map<ModelHandle, Map<number, Pin>>();
   #bytes = 0;
+  /** What a request was allowed when it began holds no longer than the settings do. */
+  #limit = Number.POSITIVE_INFINITY;
 
   get bytes(): number {
     return this.#bytes;
@@ -40,7 +42,8 @@ export class PinBudget {
 
   /**
    * Pin what streams, as far as the budget goes, in running order. What no longer streams is let go first, unless it is
-   * worth keeping (`keepsCopies`: host copies are kept at all).
+   * worth keeping (`keepsCopies`: host copies are kept at all). A budget of 0 is this component's: others keep what they
+   * have.
    */
   async settle(
     handle: ModelHandle,
@@ -48,6 +51,11 @@ export class PinBudget {
     budgetBytes: number,
     keepsCopies: boolean,
   ): Promise<void> {
+    if (budgetBytes === 0) {
+      this.release(handle);
+      return;
+    }
+    const budget = (): number => Math.min(budgetBytes, this.#limit);
     const wanted = new Set(streamed);
     for (const [unit, pin] of this.#pinsOf(handle)) {
       if (wanted.has(unit)) pin.streams = true;
@@ -55,16 +63,17 @@ export class PinBudget {
       else this.#unpin(handle, unit);
     }
     // A budget that shrank is kept to: host copies go first, then what streams, last units first.
-    this.#letCopiesGo(this.#bytes - budgetBytes);
+    this.#letCopiesGo(this.#bytes - budget());
     for (const unit of streamed.toReversed()) {
-      if (this.#bytes <= budgetBytes) break;
+      if (this.#bytes <= budget()) break;
       this.#unpin(handle, unit);
     }
     for (const unit of streamed) {
       if (this.#pinsOf(handle).has(unit)) continue;
-      const bytes = handle.store.unitBytes(unit);
-      this.#letCopiesGo(this.#bytes + bytes - budgetBytes);
-      if (this.#bytes + bytes > budgetBytes) break;
+      const missing = this.#bytes + handle.store.unitBytes(unit) - budget();
+      // Copies that would go for nothing stay.
+      if (missing > this.#copyBytes()) break;
+      this.#letCopiesGo(missing);
       if (!(await this.#pin(handle, unit, true))) break;
     }
   }
@@ -72,12 +81,13 @@ export class PinBudget {
   /** Pin the host side of a unit (-1: the fixed part) that is about to be placed, where that is worth it and fits. */
   async keep(handle: ModelHandle, unit: number, budgetBytes: number): Promise<void> {
     if (this.#pinsOf(handle).has(unit) || !worthKeeping(handle, unit)) return;
-    if (this.#bytes + handle.store.unitBytes(unit) > budgetBytes) return;
+    if (this.#bytes + handle.store.unitBytes(unit) > Math.min(budgetBytes, this.#limit)) return;
     await this.#pin(handle, unit, false);
   }
 
-  /** Keep to a budget that is new. */
+  /** Keep to a budget that is new, from now on. */
   limit(budgetBytes: number): void {
+    this.#limit = budgetBytes;
     this.#letCopiesGo(this.#bytes - budgetBytes);
     for (const [handle, pins] of leastRecentlyUsed(this.#pins)) {
       for (const unit of [...pins.keys()].toReversed()) {
@@ -94,9 +104,29 @@ export class PinBudget {
     return bytes;
   }
 
-  /** Let the host copies of a component go, after they were dropped: what streams stays. */
-  releaseCopies(handle: ModelHandle): void {
-    for (const [unit, { streams }] of [...this.#pinsOf(handle)]) if (!streams) this.#unpin(handle, unit);
+  /**
+   * Drop the host copies of a component that the checkpoint can give again, of what is on the device, and let their
+   * pinned memory go. What streams keeps its own. Resolves with the bytes dropped.
+   */
+  async dropCopies(handle: ModelHandle): Promise<number> {
+    const units = new Set(handle.placementOrder);
+    if (handle.fixedPlaced) units.add(fixedPart);
+    for (const [unit, { streams }] of this.#pinsOf(handle)) if (!streams) units.add(unit);
+    let bytes = 0;
+    for (const unit of units) {
+      // Meanwhile a stage may have given it up, and stream it.
+      const streams = this.#pinsOf(handle).get(unit)?.streams ?? true;
+      if (handle.isPlaced(unit) || !streams) bytes += await this.dropCopy(handle, unit);
+    }
+    return bytes;
+  }
+
+  /** The same of one unit (-1: the fixed part), whether it streamed before or not. */
+  async dropCopy(handle: ModelHandle, unit: number): Promise<number> {
+    // Asked for at one moment: a stage that pins the unit again meanwhile does so after that, and counts it.
+    const dropped = handle.dropHostOf(unit);
+    this.#unpin(handle, unit);
+    return dropped;
   }
 
   #pinsOf(handle: ModelHandle): ReadonlyMap<number, Pin> {
@@ -132,6 +162,14 @@ export class PinBudget {
     pins.delete(unit);
     if (pins.size === 0) this.#pins.delete(handle);
     return true;
+  }
+
+  #copyBytes(): number {
+    let bytes = 0;
+    for (const pins of this.#pins.values()) {
+      for (const pin of pins.values()) if (!pin.streams) bytes += pin.bytes;
+    }
+    return bytes;
   }
 
   /** Until so many bytes are free, or no host copy is pinned any more. */

@@ -27,7 +27,7 @@ export interface TestManager {
 
 /** A manager over one fake device that checks its books after every step. */
 export function testManager(
-  device: { totalMiB: number; foreignMiB?: number },
+  device: { totalMiB: number; foreignMiB?: number; locksHostMemory?: boolean },
   policy: Partial<VramPolicy> = {},
   options: Partial<ManagerOptions> = {},
 ): TestManager {
