@@ -187,25 +187,29 @@ export class ModelHandle {
    */
   async placeUnit(unit: number, signal?: CancelToken, inPlace = false): Promise<number> {
     if (this.onHost || this.isPlaced(unit)) return 0;
-    const bytes = await this.#moving(() => this.store.place(unit, signal, inPlace));
-    if (unit === fixedPart) this.#fixedPlaced = true;
-    else this.#placementOrder.push(unit);
-    this.#loadedBytes += this.#bytesOf(unit);
-    return bytes;
+    return this.#moving(async () => {
+      const bytes = await this.store.place(unit, signal, inPlace);
+      if (unit === fixedPart) this.#fixedPlaced = true;
+      else this.#placementOrder.push(unit);
+      this.#loadedBytes += this.#bytesOf(unit);
+      return bytes;
+    });
   }
 
   /** Give a unit (-1: the fixed part) up. Resolves with the bytes freed. */
   async giveUpUnit(unit: number): Promise<number> {
     if (this.onHost || !this.isPlaced(unit)) return 0;
-    const bytes = await this.#moving(() => this.store.unplace(unit));
-    if (unit === fixedPart) this.#fixedPlaced = false;
-    else this.#placementOrder = this.#placementOrder.filter((placed) => placed !== unit);
-    this.#loadedBytes -= this.#bytesOf(unit);
-    if (this.#loadedBytes === 0) {
-      this.capBytes = null;
-      this.partial = null;
-    }
-    return bytes;
+    return this.#moving(async () => {
+      const bytes = await this.store.unplace(unit);
+      if (unit === fixedPart) this.#fixedPlaced = false;
+      else this.#placementOrder = this.#placementOrder.filter((placed) => placed !== unit);
+      this.#loadedBytes -= this.#bytesOf(unit);
+      if (this.#loadedBytes === 0) {
+        this.capBytes = null;
+        this.partial = null;
+      }
+      return bytes;
+    });
   }
 
   /** Leave the device: units in reverse of placement order, then the fixed part. Resolves with the bytes freed. */
@@ -255,7 +259,7 @@ export class ModelHandle {
     this.partial = null;
   }
 
-  /** While something moves, device and books may differ for a moment. */
+  /** While something moves, device and books may differ for a moment. They agree when `move` has ended. */
   async #moving<T>(move: () => Promise<T>): Promise<T> {
     this.#movesInProgress += 1;
     try {

@@ -207,6 +207,92 @@ describe('what is counted as pinned is pinned', () => {
   });
 });
 
+describe('whatever requests, relief and settings do side by side', () => {
+  const action = fc.record({
+    what: fc.constantFrom('load', 'load', 'load', 'load', 'drop', 'limit', 'leave', 'replace', 'copies'),
+    component: fc.nat(3),
+    mib: fc.nat(900),
+    ticks: fc.nat(60),
+    cancelled: fc.boolean(),
+    whole: fc.boolean(),
+  });
+
+  it('what is counted is pinned, and within what is allowed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(action, { minLength: 1, maxLength: 4 }), { maxLength: 8 }),
+        async (rounds) => {
+          const inForce = { ...testPolicy, reserveBytes: 0 };
+          const manager = new ModelManager({
+            policy: () => ({ ...inForce }),
+            calibration: Calibration.inMemory(),
+            checkAlways: true,
+          });
+          const devices = ['GPU0', 'GPU1'].map((name) => new FakeDevice({ name, totalMiB: 1000 }));
+          for (const device of devices) manager.addDevice(device);
+          let models = 0;
+          const make = (device: FakeDevice) => {
+            const model = `m${models++}`;
+            const made = fakeComponent(device, { model, component: 'main', fixed: 20, units: sizes(6, 100) });
+            manager.register(made.handle);
+            return { ...made, device };
+          };
+          const parts = [0, 0, 1, 1].map((index) => make(devices[index]!));
+          const gone: FakeStore[] = [];
+          const act = async ({
+            what,
+            component,
+            mib: size,
+            ticks,
+            cancelled,
+            whole,
+          }: ActionOf<typeof action>) => {
+            for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+            const { handle, store, device } = parts[component]!;
+            if (what === 'load') {
+              const signal = { cancelled: false, cancel: () => {} };
+              const loading = manager.load([handle], (whole ? 0 : size) * MiB, {
+                name: handle.model,
+                signal,
+              });
+              if (cancelled) for (let tick = 0; tick < size / 10; tick++) await Promise.resolve();
+              signal.cancelled = cancelled;
+              (await loading).release();
+            } else if (what === 'drop') await manager.dropHost(handle);
+            else if (what === 'limit') {
+              inForce.maxPinnedBytes = size * MiB;
+              manager.limitPins();
+            } else if (what === 'copies') inForce.hostCopies = whole ? 'off' : 'auto';
+            else if (what === 'leave') await manager.releaseDevice(device);
+            else {
+              // Refused while a request holds it.
+              await manager.unregister(handle);
+              parts[component] = make(device);
+              gone.push(store);
+            }
+          };
+          for (const actions of rounds) {
+            const done = await Promise.allSettled(actions.map(act));
+            for (const one of done) {
+              if (one.status === 'rejected')
+                expect(String(one.reason)).toMatch(/Cancelled|is in use|which is not on|No component/);
+            }
+            let pinned = 0;
+            for (const { handle, store } of parts) {
+              expect(manager.pins.pinnedBytes(handle)).toBe(pinnedOf(store));
+              pinned += pinnedOf(store);
+            }
+            expect(manager.pins.bytes).toBe(pinned);
+            expect(pinned).toBeLessThanOrEqual(inForce.maxPinnedBytes);
+          }
+          for (const store of gone) expect(store.pinned.size).toBe(0);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
 describe('what others have pinned', () => {
   it('stays where pinned memory is of no use to a device', async () => {
     const calibration = Calibration.inMemory();
@@ -307,6 +393,8 @@ describe('a pin', () => {
     );
   });
 });
+
+type ActionOf<T> = T extends fc.Arbitrary<infer A> ? A : never;
 
 function pinnedOf(store: FakeStore): number {
   return [...store.pinned].reduce((sum, unit) => sum + store.unitBytes(unit), 0);

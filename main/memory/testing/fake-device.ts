@@ -224,6 +224,7 @@ export class FakeStore implements WeightStore {
   disposed = false;
   readonly #unitBytes: readonly number[];
   readonly #placed = new Set<number>();
+  readonly #unpins = new Map<number, number>();
   readonly #stats = new Map<number, UnitStats>();
   #device: FakeDevice | null = null;
 
@@ -329,22 +330,26 @@ export class FakeStore implements WeightStore {
     this.replaced.push(name);
   }
 
-  async pin(unit: number): Promise<number> {
+  async pin(unit: number, signal?: CancelToken): Promise<number> {
+    const asked = this.#unpins.get(unit);
     await Promise.resolve();
-    if (this.disposed || this.unitBytes(unit) === 0) return 0;
-    this.pinned.add(unit);
+    if (this.disposed || signal?.cancelled || this.unitBytes(unit) === 0) return 0;
+    // What was asked for later ends later.
+    if (this.#unpins.get(unit) === asked) this.pinned.add(unit);
     this.dropped.delete(unit);
     this.#device!.log.push(`!${this.component}[${unit}]`);
     return this.unitBytes(unit);
   }
 
   unpin(unit: number): void {
+    this.#unpins.set(unit, (this.#unpins.get(unit) ?? 0) + 1);
     this.pinned.delete(unit);
   }
 
   async dispose(): Promise<void> {
-    for (const unit of [...this.#placed]) await this.unplace(unit);
     this.disposed = true;
+    for (const unit of [...this.#placed]) await this.unplace(unit);
+    this.pinned.clear();
   }
 }
 
