@@ -347,9 +347,9 @@ export interface WeightStore {
    * (CUDA, with GGML_CUDA_REGISTER_HOST set; whole pages, runs of at least 1 MiB). Elsewhere, and where that covers less
    * than half of the unit, a host buffer of the backend takes the unit in the device's layout: what is owned moves there,
    * what is still to be converted is written there at once, what lies in its file is copied. Resolves with the unit's
-   * bytes; 0 where the device has no such memory (or none left) or the weights cannot be read.
+   * bytes; 0 where the device has no such memory (or none left), the weights cannot be read, or it was cancelled.
    */
-  pin(unit: number): Promise<number>;
+  pin(unit: number, signal?: CancelToken): Promise<number>;
   /** Values move back into plain memory, or are read again where there is not enough of it. Not pinned: nothing. */
   unpin(unit: number): void;
   dispose(): Promise<void>;

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { Checkpoint, Device, OpenDeviceOptions, WeightSpec, WeightStore } from './addon.ts';
-import { rawBytes, type StoredTensor, writeSafetensors } from './test-checkpoints.ts';
+import type { Checkpoint, Device, OpenDeviceOptions, WeightStore } from './addon.ts';
+import { blocks, compile, elements, matrix, names, openBlocks, storeOf } from './test-blocks.ts';
+import { writeSafetensors } from './test-checkpoints.ts';
 import {
   absentVulkan,
   addon,
-  bytesOf,
   failure,
   failureCode,
   noise,
@@ -25,56 +25,10 @@ process.env.MIZUOTO_POISON_SLOTS = '1';
 const folder = mkdtempSync(join(tmpdir(), 'mizuoto-pinning-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Matrices of more than a megabyte in any type: smaller ones are not locked where they lie. */
-const width = 776;
-const blocks = 3;
-const elements = width * width;
-const matrix = (seed: number) => noise(elements, seed).map((value) => value / Math.sqrt(width));
-
-/** Each block: a matrix as the file has it, one that is converted, and one that lies in no file. */
-function tensors(): StoredTensor[] {
-  const shape = [width, width];
-  return Array.from({ length: blocks }, (_, block): StoredTensor[] => [
-    { name: `${block}.kept`, dtype: 'F32', shape, bytes: rawBytes(matrix(3 * block)) },
-    { name: `${block}.converted`, dtype: 'F16', shape, bytes: toHalf(matrix(3 * block + 1)) },
-  ]).flat();
-}
-
 let files = 0;
 async function openFile(): Promise<{ path: string; checkpoint: Checkpoint }> {
   const path = join(folder, `${files++}.safetensors`);
-  writeSafetensors(path, tensors(), 8);
-  return { path, checkpoint: await addon.openCheckpoint([path]) };
-}
-
-const names = ['kept', 'converted', 'made'];
-
-function storeOf(checkpoint: Checkpoint, component = 'blocks'): WeightStore {
-  const specs: WeightSpec[] = [];
-  for (let unit = 0; unit < blocks; unit++) {
-    for (const name of names) {
-      const source =
-        name === 'made' ? { data: matrix(3 * unit + 2) } : { checkpoint, tensor: `${unit}.${name}` };
-      specs.push({ name: `${unit}.${name}`, shape: [width, width], dtype: 'f32', unit, source });
-    }
-  }
-  return addon.createWeightStore(component, specs);
-}
-
-const input = noise(2 * width, 7);
-
-function compile(device: Device, store: WeightStore) {
-  const recorder = addon.createRecorder();
-  const first = recorder.input('f32', [2, width]);
-  let x = first;
-  for (let block = 0; block < blocks; block++) {
-    recorder.setUnit(store, block);
-    for (const name of names) x = recorder.op('mul_mat', [recorder.weight(store, `${block}.${name}`), x]);
-    recorder.setUnit(null, 0);
-  }
-  recorder.output(x);
-  const graph = recorder.compile(device, device.createArena());
-  return async () => bytesOf((await graph.run({ inputs: [[first, input]] }))[0]!);
+  return { path, checkpoint: await openBlocks(path) };
 }
 
 const pinAll = async (store: WeightStore) => {
@@ -270,5 +224,72 @@ describe('copies on a device that locks memory where it lies', () => {
     await store.pin(0);
     expect(await failureCode(run)).toBe('DeviceLost');
     await device.close();
+  });
+});
+
+describe('a unit whose weights take long to convert', () => {
+  const side = 2048;
+  const count = 8;
+  async function large(dtype: 'q5_1' | 'f32') {
+    const path = join(folder, `${files++}.safetensors`);
+    const bytes = toHalf(noise(side * side, 5));
+    const shape = [side, side];
+    const tensors = Array.from({ length: count }, (_, i) => ({
+      name: `${i}`,
+      dtype: 'F16' as const,
+      shape,
+      bytes,
+    }));
+    writeSafetensors(path, tensors, 64);
+    const checkpoint = await addon.openCheckpoint([path]);
+    const device = await addon.openDevice({ ...simulate, simulateBytes: 2 ** 30 });
+    const store = addon.createWeightStore(
+      'large',
+      tensors.map(({ name }) => ({ name, shape, dtype, unit: 0, source: { checkpoint, tensor: name } })),
+    );
+    store.bind(device);
+    return { device, store };
+  }
+
+  it('can be cancelled, also by closing the device, and pinned after that', async () => {
+    const { device, store } = await large('q5_1');
+    const begin = performance.now();
+    expect(await store.pin(0)).toBe(store.unitBytes(0));
+    const whole = performance.now() - begin;
+    await store.place(0);
+    await store.dropHost(0);
+    await store.unplace(0);
+
+    const cancel = addon.createCancelToken();
+    const pinning = store.pin(0, cancel);
+    await new Promise((resolve) => setTimeout(resolve, whole / 20));
+    const cancelled = performance.now();
+    cancel.cancel();
+    expect(await pinning).toBe(0);
+    expect(performance.now() - cancelled).toBeLessThan(whole / 2);
+    expect(store.ownedHostBytes).toBe(0);
+    expect(await store.pin(0)).toBe(store.unitBytes(0));
+    await store.place(0);
+    await store.dropHost(0);
+
+    const interrupted = store.pin(0);
+    const closing = performance.now();
+    await device.close();
+    expect(performance.now() - closing).toBeLessThan(whole / 2);
+    expect(await interrupted).toBe(0);
+  });
+
+  // What other systems' allocators keep is theirs.
+  it.runIf(process.platform === 'linux')('gives its memory back to the system', async () => {
+    for (const pinned of [false, true]) {
+      const { device, store } = await large('f32');
+      await store.place(0);
+      if (pinned) await store.pin(0);
+      const before = addon.hostMemory().processBytes;
+      expect(await store.dropHost(0)).toBe(store.unitBytes(0));
+      const given = before - addon.hostMemory().processBytes;
+      expect(given).toBeGreaterThan(0.8 * store.unitBytes(0));
+      await device.close();
+    }
   });
 });

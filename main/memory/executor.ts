@@ -57,14 +57,14 @@ export async function carryOut(plan: Plan, env: ExecutorEnvironment): Promise<vo
     const copies = becomesWhole && keepsHostCopies(env) ? env.pinBudget() : 0;
     for (const unit of missing) {
       // First, so that what is converted is written there at once, and copied from there.
-      if (copies > 0) await env.pins.keep(handle, unit, copies);
+      if (copies > 0) await env.pins.keep(handle, unit, copies, env.signal);
       done += await move(handle, unit, 1, env);
       // Unit by unit: where memory is shared, all of it twice might not fit.
       if (env.inPlace && env.dropHostCopies) await env.pins.dropCopy(handle, unit);
       if (total > 0) env.onProgress?.(Math.min(done, total), total);
     }
     if (!env.pins.settled(handle, component.streamed)) {
-      await env.pins.settle(handle, component.streamed, env.pinBudget(), keepsHostCopies(env));
+      await env.pins.settle(handle, component.streamed, env.pinBudget(), keepsHostCopies(env), env.signal);
     }
     if (env.inPlace && done > before) tellMapped(handle, env);
     const hasCopies = handle.hostBytes > 0 || env.pins.pinnedBytes(handle) > 0;

@@ -1,3 +1,4 @@
+import type { CancelToken } from '../../native/addon.ts';
 import { fixedPart, type ModelHandle } from './model-handle.ts';
 
 /** A unit's host side that is page-locked. */
@@ -50,6 +51,7 @@ export class PinBudget {
     streamed: readonly number[],
     budgetBytes: number,
     keepsCopies: boolean,
+    signal?: CancelToken,
   ): Promise<void> {
     if (budgetBytes === 0) {
       this.release(handle);
@@ -74,15 +76,15 @@ export class PinBudget {
       // Copies that would go for nothing stay.
       if (missing > this.#copyBytes()) break;
       this.#letCopiesGo(missing);
-      if (!(await this.#pin(handle, unit, true))) break;
+      if (!(await this.#pin(handle, unit, true, signal))) break;
     }
   }
 
   /** Pin the host side of a unit (-1: the fixed part) that is about to be placed, where that is worth it and fits. */
-  async keep(handle: ModelHandle, unit: number, budgetBytes: number): Promise<void> {
+  async keep(handle: ModelHandle, unit: number, budgetBytes: number, signal?: CancelToken): Promise<void> {
     if (this.#pinsOf(handle).has(unit) || !worthKeeping(handle, unit)) return;
     if (this.#bytes + handle.store.unitBytes(unit) > Math.min(budgetBytes, this.#limit)) return;
-    await this.#pin(handle, unit, false);
+    await this.#pin(handle, unit, false, signal);
   }
 
   /** Keep to a budget that is new, from now on. */
@@ -133,8 +135,13 @@ export class PinBudget {
     return this.#pins.get(handle) ?? noPins;
   }
 
-  /** False where the device has no such memory, or none left. */
-  async #pin(handle: ModelHandle, unit: number, streams: boolean): Promise<boolean> {
+  /** False where the device has no such memory, or none left, or where it was cancelled. */
+  async #pin(
+    handle: ModelHandle,
+    unit: number,
+    streams: boolean,
+    signal: CancelToken | undefined,
+  ): Promise<boolean> {
     // Counted before it is there: another device's stage looks at the same budget meanwhile.
     const pin = { bytes: handle.store.unitBytes(unit), streams };
     const pins = this.#pins.get(handle) ?? new Map<number, Pin>();
@@ -142,7 +149,7 @@ export class PinBudget {
     this.#bytes += pin.bytes;
     let bytes = 0;
     try {
-      bytes = await handle.store.pin(unit);
+      bytes = await handle.store.pin(unit, signal);
     } finally {
       // Released meanwhile, it has been uncounted already.
       if (bytes === 0 && this.#pinsOf(handle).get(unit) === pin) this.#forget(handle, unit);

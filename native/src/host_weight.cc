@@ -1,5 +1,9 @@
 #include "host_weight.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -23,6 +27,31 @@ bool isAligned(const uint8_t* data, ggml_type type) {
     return reinterpret_cast<uintptr_t>(data) % elementAlignment(type) == 0;
 }
 
+/**
+ * Large memory goes back to the system the moment that it is freed: glibc's heap keeps what is freed below
+ * what is in use, which after relief from a shortage is nearly all of it. Sanitizers see more on the heap.
+ */
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+bool ownPages(size_t bytes) {
+    return bytes >= size_t{256} << 10;
+}
+void* mapPages(size_t bytes) {
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return data == MAP_FAILED ? nullptr : data;
+}
+void unmapPages(void* data, size_t bytes) {
+    ::munmap(data, bytes);
+}
+#else
+bool ownPages(size_t) {
+    return false;
+}
+void* mapPages(size_t) {
+    return nullptr;
+}
+void unmapPages(void*, size_t) {}
+#endif
+
 bool convertible(ggml_type type) {
     switch (type) {
         case GGML_TYPE_F32:
@@ -41,8 +70,9 @@ bool convertible(ggml_type type) {
 
 }  // namespace
 
-AlignedBytes::AlignedBytes(size_t bytes) : bytes_(bytes) {
-    void* data = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+AlignedBytes::AlignedBytes(size_t bytes) : data_(nullptr, Free{bytes}), bytes_(bytes) {
+    void* data = ownPages(bytes) ? mapPages(bytes)
+                                 : ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (data == nullptr) {
         throw Error("OutOfHostMemory", "Host memory is used up: " + bytesText(bytes) + " were needed.",
                     {detailOf("needed", bytes)});
@@ -51,6 +81,7 @@ AlignedBytes::AlignedBytes(size_t bytes) : bytes_(bytes) {
 }
 
 void AlignedBytes::Free::operator()(uint8_t* data) const {
+    if (ownPages(bytes)) return unmapPages(data, bytes);
     ::operator delete (data, std::align_val_t{kAlignment});
 }
 
@@ -87,10 +118,10 @@ HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& sha
     }
 }
 
-void HostWeight::materialise() {
+void HostWeight::materialise(const CancelPointer& cancel) {
     if (mapped_ || own() != nullptr) return;
     AlignedBytes fresh(bytes_);
-    convert(fresh.data());
+    convert(fresh.data(), cancel);
     owned_ = std::move(fresh);
 }
 
@@ -101,11 +132,11 @@ size_t HostWeight::drop() {
     return bytes_;
 }
 
-void HostWeight::lodge(uint8_t* memory) {
+void HostWeight::lodge(uint8_t* memory, const CancelPointer& cancel) {
     if (mapped_ || own() != nullptr) {
         std::memcpy(memory, data(), bytes_);
     } else {
-        convert(memory);
+        convert(memory, cancel);
     }
     if (mapped_) return;
     owned_ = AlignedBytes();
@@ -120,7 +151,7 @@ void HostWeight::dislodge() {
     lodging_ = nullptr;
 }
 
-void HostWeight::convert(uint8_t* target) {
+void HostWeight::convert(uint8_t* target, const CancelPointer& cancel) {
     const CheckpointTensor& tensor = *source_.tensor;
     if (tensor.ggmlType == static_cast<int>(type_)) {
         source_.checkpoint->checkUnchanged();
@@ -133,6 +164,7 @@ void HostWeight::convert(uint8_t* target) {
     }
     // Piece by piece: the whole tensor never exists in float32.
     source_.checkpoint->forEachFloat32(tensor, [&](uint64_t begin, const float* values, uint64_t count) {
+        throwIfCancelled(cancel);
         narrow(target, begin, values, static_cast<int64_t>(count));
     });
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cancel.h"
 #include "checkpoint/checkpoint.h"
 #include "ggml-backend.h"
 #include "tensor_types.h"
@@ -14,7 +15,7 @@ namespace mizuoto {
 /** Host memory at an alignment that every backend accepts. Throws OutOfHostMemory. */
 class AlignedBytes {
   public:
-    AlignedBytes() = default;
+    AlignedBytes() : data_(nullptr, Free{0}) {}
     explicit AlignedBytes(size_t bytes);
 
     uint8_t* data() const { return data_.get(); }
@@ -22,6 +23,7 @@ class AlignedBytes {
 
   private:
     struct Free {
+        size_t bytes;
         void operator()(uint8_t* data) const;
     };
     std::unique_ptr<uint8_t, Free> data_;
@@ -52,8 +54,8 @@ class HostWeight {
     const CheckpointTensor* inFile() const { return mapped_ ? source_.tensor : nullptr; }
     const std::shared_ptr<const Checkpoint>& checkpoint() const { return source_.checkpoint; }
 
-    /** Reads and converts what is not there yet. Not on the JavaScript thread. */
-    void materialise();
+    /** Reads and converts what is not there yet. Cancelled, nothing changes. Not on the JavaScript thread. */
+    void materialise(const CancelPointer& cancel = nullptr);
     /** Null before `materialise`. */
     const uint8_t* data() const { return mapped_ ? source_.tensor->data : own(); }
     /** Gives up what `materialise` made and can make again. Returns bytes freed. */
@@ -66,10 +68,10 @@ class HostWeight {
 
     /**
      * `memory` holds its values from now on: what is owned moves there, what is not there yet is read and
-     * converted there. Of a weight in a mapped file it gets a copy, and the file stays. Not on the JavaScript
-     * thread.
+     * converted there. Of a weight in a mapped file it gets a copy, and the file stays. Cancelled, nothing
+     * changes. Not on the JavaScript thread.
      */
-    void lodge(uint8_t* memory);
+    void lodge(uint8_t* memory, const CancelPointer& cancel);
     bool isLodged() const { return lodging_ != nullptr; }
     /** Back into a buffer of its own. Throws OutOfHostMemory, and nothing changes. */
     void dislodge();
@@ -78,7 +80,7 @@ class HostWeight {
 
   private:
     const uint8_t* own() const { return lodging_ != nullptr ? lodging_ : owned_.data(); }
-    void convert(uint8_t* target);
+    void convert(uint8_t* target, const CancelPointer& cancel);
     /** Writes `count` values in the weight's type, from element `begin` of `target` on. */
     void narrow(uint8_t* target, uint64_t begin, const float* values, int64_t count);
 

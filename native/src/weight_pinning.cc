@@ -8,7 +8,7 @@
 
 namespace mizuoto {
 
-size_t WeightStore::pin(int position) {
+size_t WeightStore::pin(int position, const CancelPointer& cancel) {
     Unit& unit = *units_[slot(position)];
     const auto device = device_;
     if (unit.pinned) return unit.pinned->bytes();
@@ -18,7 +18,10 @@ size_t WeightStore::pin(int position) {
         checkSources();
         std::unique_ptr<PinnedUnit> pinned;
         if (device->hostLocks()) {
-            for (int weight : unit.weights) materialise(*weights_[index(weight)]);
+            for (int weight : unit.weights) {
+                throwIfStopped(cancel);
+                materialise(*weights_[index(weight)], cancel);
+            }
             pinned = PinnedUnit::inPlace(*device, unit.deviceBytes, sourcesOf(unit));
         }
         // One transfer per unit needs the unit in one buffer.
@@ -28,7 +31,8 @@ size_t WeightStore::pin(int position) {
         if (!pinned) return 0;
         // Copies on their way read memory that is left here.
         device->streamer().leave(*this, position);
-        if (pinned->memory() != nullptr) lodge(unit, pinned->memory());
+        unit.touched.clear();
+        if (pinned->memory() != nullptr) lodge(unit, pinned->memory(), cancel);
         setPinned(unit, std::move(pinned));
     } catch (const Error&) {
         return 0;
@@ -46,14 +50,15 @@ std::vector<PinnedUnit::Source> WeightStore::sourcesOf(const Unit& unit) const {
     return sources;
 }
 
-void WeightStore::lodge(Unit& unit, uint8_t* memory) {
-    // First what can fail: values that have to be read and converted.
+void WeightStore::lodge(Unit& unit, uint8_t* memory, const CancelPointer& cancel) {
+    // First what can fail or take long: values that have to be read. What is owned then only moves.
     std::vector<HostWeight*> read;
     try {
         for (int weight : unit.weights) {
             Weight& entry = *weights_[index(weight)];
-            if (entry.host.data() != nullptr) continue;
-            entry.host.lodge(memory + entry.offset);
+            if (entry.host.data() != nullptr && entry.host.inFile() == nullptr) continue;
+            throwIfStopped(cancel);
+            entry.host.lodge(memory + entry.offset, cancel);
             read.push_back(&entry.host);
         }
     } catch (...) {
@@ -65,11 +70,18 @@ void WeightStore::lodge(Unit& unit, uint8_t* memory) {
         Weight& entry = *weights_[index(weight)];
         std::memset(memory + end, 0, entry.offset - end);
         end = entry.offset + entry.host.bytes();
-        if (!entry.host.isLodged()) entry.host.lodge(memory + entry.offset);
+        if (!entry.host.isLodged() && entry.host.inFile() == nullptr) {
+            entry.host.lodge(memory + entry.offset, nullptr);
+        }
         if (entry.dropped) ownedHostBytes_ += entry.host.ownedBytes();
         entry.dropped = false;
     }
     std::memset(memory + end, 0, unit.deviceBytes - end);
+}
+
+void WeightStore::throwIfStopped(const CancelPointer& cancel) const {
+    throwIfCancelled(cancel);
+    if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
 }
 
 bool WeightStore::dislodge(Unit& unit) {
@@ -88,6 +100,8 @@ bool WeightStore::dislodge(Unit& unit) {
 }
 
 void WeightStore::setPinned(Unit& unit, std::unique_ptr<PinnedUnit> pinned) {
+    // Its own locks are among those that copies touched.
+    unit.touched.clear();
     unit.isPinned = pinned != nullptr;
     unit.pinned = std::move(pinned);
 }

@@ -66,10 +66,10 @@ void WeightStore::noteMapped(Unit& unit) {
     unit.stats.refusedBytes = unit.place ? unit.place->refusedBytes() : 0;
 }
 
-void WeightStore::materialise(Weight& weight) {
+void WeightStore::materialise(Weight& weight, const CancelPointer& cancel) {
+    weight.host.materialise(cancel);
     if (weight.dropped) ownedHostBytes_ += weight.host.ownedBytes();
     weight.dropped = false;
-    weight.host.materialise();
 }
 
 size_t WeightStore::dropHost(int position) {
@@ -112,7 +112,8 @@ size_t WeightStore::uploadUnit(Unit& unit, const UnitPlace& place, std::chrono::
             entry.host.checkpoint()->willNeed(*entry.host.inFile());
             continue;
         }
-        materialise(entry);
+        throwIfStopped(cancel);
+        materialise(entry, cancel);
         const auto begin = Clock::now();
         upload(unit, entry, place, cancel);
         taken += Clock::now() - begin;
@@ -154,8 +155,7 @@ void WeightStore::copyTo(ggml_tensor& target, const std::vector<HostRange>& rang
                 device_->streamer().paceLink(piece, cancel);
                 done += piece;
                 at += piece;
-                throwIfCancelled(cancel);
-                if (device_->interrupted()) throw Error("Cancelled", "The device is closing.");
+                throwIfStopped(cancel);
             }
         }
     });
@@ -187,10 +187,7 @@ void WeightStore::unplaceAll() {
     awaitDeparture();
     // A store that is disposed of has no use for its values.
     for (auto& weight : weights_) weight->host.forgetLodging();
-    for (auto& unit : units_) {
-        unit->touched.clear();
-        setPinned(*unit, nullptr);
-    }
+    for (auto& unit : units_) setPinned(*unit, nullptr);
 }
 
 void WeightStore::touch(Unit& unit) {
@@ -217,7 +214,7 @@ void WeightStore::replace(int position, const uint8_t* data) {
     ownedHostBytes_ += weight.host.ownedBytes() - counted;
     unit.ownedBytes += weight.host.ownedBytes() - owned;
     if (unit.pinned && unit.pinned->memory() != nullptr && !weight.host.isLodged()) {
-        weight.host.lodge(unit.pinned->memory() + weight.offset);
+        weight.host.lodge(unit.pinned->memory() + weight.offset, nullptr);
     }
     touch(unit);
     if (!device_) return;

@@ -99,9 +99,9 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     /**
      * Page-lock the unit's host side: where it lies, or moved into a buffer of the backend, where values that
      * are still to be converted are written at once. Returns bytes locked; 0 where the device has no such
-     * memory, has none left, or the weights cannot be read (placing them says why).
+     * memory, has none left, or the weights cannot be read or it was cancelled (placing them says why).
      */
-    size_t pin(int unit);
+    size_t pin(int unit, const CancelPointer& cancel);
     /** `inPlace`: weights that the device can read where they lie are not copied. */
     size_t place(int unit, bool inPlace, const CancelPointer& cancel);
     size_t unplace(int unit);
@@ -184,16 +184,18 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
     std::vector<HostRange> rangesOf(Unit& unit, const HostRange& source) const;
     std::vector<PinnedUnit::Source> sourcesOf(const Unit& unit) const;
     /** All values of the unit into this memory, laid out as on the device. Throws, and all is as before. */
-    void lodge(Unit& unit, uint8_t* memory);
+    void lodge(Unit& unit, uint8_t* memory, const CancelPointer& cancel);
     /** False where host memory does not suffice: what is lodged stays so. */
     bool dislodge(Unit& unit);
     void unpin(int unit);
+    /** Nothing may be copied from the unit's host memory meanwhile. */
     void setPinned(Unit& unit, std::unique_ptr<PinnedUnit> pinned);
+    void throwIfStopped(const CancelPointer& cancel) const;
     /** Takes note of where the unit is now. */
     void settle(Unit& unit, std::unique_ptr<UnitPlace> place);
     void noteMapped(Unit& unit);
     /** The host side, read from the checkpoint where it is not there. */
-    void materialise(Weight& weight);
+    void materialise(Weight& weight, const CancelPointer& cancel = nullptr);
     void refreshHostBuffer(Weight& weight);
     void touch(Unit& unit);
     /** The device that the store was bound to before reads its host memory no more. */

@@ -110,8 +110,8 @@ TEST_CASE(pinned_weights_whatever_goes_first) {
                 store->bind(device);
                 const auto locks = device->hostLocks();
                 on(device, [&] {
-                    CHECK_EQUAL(store->pin(0), store->unitBytes(0));
-                    CHECK_EQUAL(store->pin(1), store->unitBytes(1));
+                    CHECK_EQUAL(store->pin(0, nullptr), store->unitBytes(0));
+                    CHECK_EQUAL(store->pin(1, nullptr), store->unitBytes(1));
                     store->place(0, false, nullptr);
                 });
                 switch (order) {
@@ -138,7 +138,7 @@ TEST_CASE(pinned_weights_whatever_goes_first) {
                         store->requestUnpin(1);
                         on(device, [&] {
                             store->place(1, false, nullptr);
-                            CHECK_EQUAL(store->pin(1), store->unitBytes(1));
+                            CHECK_EQUAL(store->pin(1, nullptr), store->unitBytes(1));
                             store->unplaceAll();
                         });
                         break;
@@ -166,4 +166,32 @@ TEST_CASE(pinned_weights_whatever_goes_first) {
             }
         }
     }
+}
+
+TEST_CASE(what_copies_have_touched_is_unlocked_with_what_was_pinned) {
+    auto device = simulated(true);
+    // The second begins at an odd place: it is read into memory of its own.
+    auto checkpoint = Checkpoint::open({workshop().file("touched", (size_t{2} << 20) + 2)});
+    auto store = storeOf(checkpoint);
+    store->bind(device);
+    CHECK_EQUAL(store->ownedBytes(0), size_t{0});
+    CHECK_EQUAL(store->ownedBytes(1), store->unitBytes(1));
+    const auto nothingIsLocked = [&] {
+        return device->hostLocks()->take(range(kPage, SIZE_MAX / 2), nullptr) != nullptr;
+    };
+    on(device, [&] {
+        for (const int unit : {0, 1}) {
+            CHECK_EQUAL(store->pin(unit, nullptr), store->unitBytes(unit));
+            CHECK(store->pieces(unit).size() > 1);
+        }
+    });
+    CHECK(!nothingIsLocked());
+    store->requestUnpin(0);
+    on(device, [&] {
+        store->place(1, false, nullptr);
+        store->dropHost(1);
+        CHECK(nothingIsLocked());
+        store->unplaceAll();
+    });
+    device->shutdown();
 }

@@ -240,10 +240,11 @@ Napi::Value WeightStoreBinding::pin(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
         const int unit = readUnit(info[0]);
         core_->unitBytes(unit);
+        const CancelPointer cancel = CancelBinding::optional(info[1]);
         return runAsync(
             info.Env(), core_->requireDevice(),
-            [store = core_, unit]() -> Finish {
-                const size_t bytes = store->pin(unit);
+            [store = core_, unit, cancel]() -> Finish {
+                const size_t bytes = store->pin(unit, cancel);
                 return [bytes](Napi::Env env) { return Napi::Number::New(env, static_cast<double>(bytes)); };
             },
             announce(core_));
