@@ -288,7 +288,7 @@ describe('whatever requests, relief and settings do side by side', () => {
           for (const store of gone) expect(store.pinned.size).toBe(0);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

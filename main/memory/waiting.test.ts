@@ -32,6 +32,21 @@ describe('waiting for another request', () => {
     placement.release();
   });
 
+  it('7. whenever that end comes, also while it is found that there is no room', async () => {
+    for (let ticks = 0; ticks < 40; ticks++) {
+      const { manager, device } = testManager({ totalMiB: 2048 }, { gpuJobs: 2 });
+      const first = fakeComponent(device, { model: 'a', component: 'first', fixed: 1200 }).handle;
+      const second = fakeComponent(device, { model: 'b', component: 'second', fixed: 1100 }).handle;
+      for (const handle of [first, second]) manager.register(handle);
+      const running = await manager.load([first], 0, { name: 'first', owner: 'one' });
+      const waiting = manager.load([second], 0, { name: 'second', owner: 'two' });
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+      running.release();
+      const late = new Promise<null>((resolve) => setTimeout(resolve, 2000, null).unref());
+      expect(await Promise.race([waiting, late]), `released after ${ticks} ticks`).not.toBeNull();
+    }
+  });
+
   it('7. never longer than that, though another program takes the freed memory at that moment', async () => {
     const { manager, device } = testManager({ totalMiB: 2048 }, { gpuJobs: 2 });
     const first = fakeComponent(device, { model: 'a', component: 'first', fixed: 1200 }).handle;

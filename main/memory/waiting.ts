@@ -26,14 +26,17 @@ export class RoomWait {
   readonly #start = performance.now();
   #told = false;
   #over = false;
+  #released: ReturnType<DeviceBook['nextRelease']> | null = null;
 
   constructor(options: WaitOptions) {
     this.#options = options;
   }
 
-  /** Another request holds components here, and there is time left to wait for it. */
+  /** Another request holds components here, and there is time left to wait for it: its end is listened for from now on. */
   shouldWait(shortBytes: () => number): boolean {
-    return !this.#over && this.#holder() !== null && shortBytes() > 0;
+    const waits = !this.#over && this.#holder() !== null && shortBytes() > 0;
+    if (waits) this.#released ??= this.#options.book.nextRelease(this.#options.priority);
+    return waits;
   }
 
   get seconds(): number {
@@ -43,6 +46,8 @@ export class RoomWait {
   /** Resolves when another stage has ended; then the plan has to be made anew. Resolves the reason at the limit. */
   async next(): Promise<Reason | null> {
     const { book, signal, maxMs = maxWaitMs, priority } = this.#options;
+    const released = this.#released ?? book.nextRelease(priority);
+    this.#released = null;
     const holder = this.#holder();
     if (!this.#told && holder !== null) {
       this.#told = true;
@@ -58,8 +63,10 @@ export class RoomWait {
       );
     }
     const left = maxMs - (performance.now() - this.#start);
-    if (left <= 0) return this.#giveUpWaiting(holder?.name ?? '');
-    const released = book.nextRelease(priority);
+    if (left <= 0) {
+      released.cancel();
+      return this.#giveUpWaiting(holder?.name ?? '');
+    }
     let poll: NodeJS.Timeout | undefined;
     let limit: NodeJS.Timeout | undefined;
     try {
