@@ -27,6 +27,7 @@ int ThreadChoice::lower(int count) {
     if (raised_ && trial_) trialAfter_ = std::clamp(2 * trialAfter_, kLeastTrial, kMostTrial);
     if (raised_ && !trial_) patience_ = std::min(kMostPatience, 2 * patience_);
     raised_ = false;
+    pressed_ = 0;
     calm_ = 0;
     held_ = 0;
     return count_ = count;
@@ -47,8 +48,10 @@ int ThreadChoice::next(double got, double available, double seconds) {
         patience_ = kLeastPatience;
         trialAfter_ = kProven;
     }
+    const int fits = fitting(got, 1);
+    pressed_ = fits < count_ ? pressed_ + seconds : 0;
     const bool settling = raised_ && trial_ && sinceRaise_ < kSettling;
-    if (const int fits = fitting(got, 1); fits < count_ && !settling) return lower(fits);
+    if (pressed_ >= kPressed && !settling) return lower(fits);
     if (count_ == most_) return count_;
 
     // While nothing computed, nothing was tried.

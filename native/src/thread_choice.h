@@ -5,7 +5,7 @@ namespace mizuoto {
 /**
  * How many threads compute. ggml's threads wait for each other by spinning after every operation, so one of
  * them that another program keeps from running holds all of them up: with as many threads as processors are
- * free, none is. Down at once, up after a while of calm. Decides only; knows no clock and no system.
+ * free, none is. Down soon, up after a while of calm. Decides only; knows no clock and no system.
  */
 class ThreadChoice {
   public:
@@ -28,6 +28,8 @@ class ThreadChoice {
     int raise(int count, bool trial);
 
     static constexpr double kLeastPatience = 0.5;
+    /** Bursts shorter than this pass by, and threads that begin on one processor are spread. */
+    static constexpr double kPressed = 0.5;
     static constexpr double kMostPatience = 8;
     static constexpr double kLeastTrial = 20;
     static constexpr double kMostTrial = 240;
@@ -48,6 +50,8 @@ class ThreadChoice {
      */
     double held_ = 0;
     double trialAfter_ = kLeastTrial;
+    /** For how long threads have not got what they wanted. */
+    double pressed_ = 0;
     /** A raise that has not been proven yet, and its age. */
     bool raised_ = false;
     bool trial_ = false;
