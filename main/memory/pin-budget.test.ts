@@ -321,6 +321,26 @@ describe('what others have pinned', () => {
     await pins.settle(streams.handle, [0, 1], 100 * MiB, true);
     expect([[...copy.store.pinned], [...streams.store.pinned]]).toEqual([[0], [0]]);
   });
+
+  it('of what streamed and has left the device go as others do', async () => {
+    const { manager, device } = testManager(
+      { totalMiB: 600 },
+      { maxPinnedBytes: 900 * MiB, reserveBytes: 0 },
+    );
+    const make = (model: string) => {
+      const made = fakeComponent(device, { model, component: 'main', fixed: 1, units: sizes(12, 100) });
+      manager.register(made.handle);
+      return { ...made, load: async () => (await manager.load([made.handle], 0, { name: model })).release() };
+    };
+    const [first, second] = [make('first'), make('second')];
+    await first.load();
+    const streamed = first.store.pinned.size;
+    expect(streamed).toBeGreaterThan(6);
+    await second.load();
+    expect(first.handle.loadedBytes).toBe(0);
+    expect(second.store.pinned.size).toBe(streamed);
+    expect(mib(manager.pins.bytes)).toBeLessThanOrEqual(900);
+  });
 });
 
 describe('a pin', () => {

@@ -65,7 +65,7 @@ export class PinBudget {
       else this.#unpin(handle, unit);
     }
     // A budget that shrank is kept to: host copies go first, then what streams, last units first.
-    this.#letCopiesGo(this.#bytes - budget());
+    this.#letCopiesGo(this.#bytes - budget(), handle);
     for (const unit of streamed.toReversed()) {
       if (this.#bytes <= budget()) break;
       this.#unpin(handle, unit);
@@ -74,8 +74,8 @@ export class PinBudget {
       if (this.#pinsOf(handle).has(unit)) continue;
       const missing = this.#bytes + handle.store.unitBytes(unit) - budget();
       // Copies that would go for nothing stay.
-      if (missing > this.#copyBytes()) break;
-      this.#letCopiesGo(missing);
+      if (missing > this.#copyBytes(handle)) break;
+      this.#letCopiesGo(missing, handle);
       if (!(await this.#pin(handle, unit, true, signal))) break;
     }
   }
@@ -90,7 +90,7 @@ export class PinBudget {
   /** Keep to a budget that is new, from now on. */
   limit(budgetBytes: number): void {
     this.#limit = budgetBytes;
-    this.#letCopiesGo(this.#bytes - budgetBytes);
+    this.#letCopiesGo(this.#bytes - budgetBytes, null);
     for (const [handle, pins] of leastRecentlyUsed(this.#pins)) {
       for (const unit of [...pins.keys()].toReversed()) {
         if (this.#bytes <= budgetBytes) return;
@@ -171,24 +171,30 @@ export class PinBudget {
     return true;
   }
 
-  #copyBytes(): number {
+  #copyBytes(streaming: ModelHandle): number {
     let bytes = 0;
-    for (const pins of this.#pins.values()) {
-      for (const pin of pins.values()) if (!pin.streams) bytes += pin.bytes;
+    for (const [handle, pins] of this.#pins) {
+      const left = handle !== streaming && hasLeft(handle);
+      for (const pin of pins.values()) if (left || !pin.streams) bytes += pin.bytes;
     }
     return bytes;
   }
 
-  /** Until so many bytes are free, or no host copy is pinned any more. */
-  #letCopiesGo(bytes: number): void {
+  /** Until so many bytes are free, or no host copy is pinned any more: what streamed and has left is one, too. */
+  #letCopiesGo(bytes: number, streaming: ModelHandle | null): void {
     const goal = this.#bytes - Math.max(0, bytes);
     for (const [handle, pins] of leastRecentlyUsed(this.#pins)) {
+      const left = handle !== streaming && hasLeft(handle);
       for (const [unit, { streams }] of [...pins].toReversed()) {
         if (this.#bytes <= goal) return;
-        if (!streams) this.#unpin(handle, unit);
+        if (left || !streams) this.#unpin(handle, unit);
       }
     }
   }
+}
+
+function hasLeft({ loadedBytes, inUse }: ModelHandle): boolean {
+  return loadedBytes === 0 && !inUse;
 }
 
 const noPins: ReadonlyMap<number, Pin> = new Map();
