@@ -88,6 +88,7 @@ export const runtimeSnapshotSchema = z.object({
   host: z.object({
     total_bytes: bytes,
     available_bytes: bytes,
+    /** Of the process that answers and of its engine process; pages of the window are not counted. */
     process_bytes: bytes,
     pinned_bytes: bytes,
     pin_budget_bytes: bytes,

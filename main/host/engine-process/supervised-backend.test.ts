@@ -323,6 +323,33 @@ describe('a driver that crashes', () => {
     expect((await speak()).heard).toEqual(spokenText);
   });
 
+  it('again and again, once it was looked at: what happened can still be seen, with nothing loaded', async () => {
+    const { rig, speak, clock, backend, started, codes } = await open({ 'compute.device': 'CPU' });
+    await speak();
+    const before = await backend.view();
+    expect(before.models).toHaveLength(1);
+    // Of both processes.
+    expect(before.host.process_bytes).toBeGreaterThan(64 * 2 ** 20);
+    rig.hurtsProcessor = true;
+    rig.trouble = ['crash later', 'crash later', 'crash later'];
+    const errors = [];
+    for (let crash = 0; crash < 3; crash++) errors.push(await speak().catch((error: unknown) => error));
+    expect(errors.map((error) => (error as StudioError).params)).toEqual([
+      { how: 'SIGSEGV' },
+      { how: 'SIGSEGV' },
+      { crashes: lossLimit, minutes: lossMinutes },
+    ]);
+    expect(await codes()).toEqual(['engine_crashed', 'engine_crashed', 'engine_crashed']);
+    const down = await backend.view();
+    expect(down.models).toEqual([]);
+    expect(down.devices.map(({ id }) => id)).toEqual(before.devices.map(({ id }) => id));
+    expect(down.devices.flatMap(({ held }) => Object.values(held)).every((bytes) => bytes === 0)).toBe(true);
+    expect(started).toHaveLength(3);
+    clock.now += lossMinutes * 60_000;
+    expect((await backend.view()).devices).toHaveLength(before.devices.length);
+    expect(started).toHaveLength(4);
+  });
+
   it('while something is asked: the question is answered by the next process', async () => {
     const { backend, started, codes } = await open();
     const view = backend.view();

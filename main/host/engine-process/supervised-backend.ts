@@ -64,8 +64,10 @@ export class SupervisedBackend implements SpeechBackend {
   readonly #running = new Set<{ engine: RemoteEngine; device: string }>();
   readonly #pins = new SaidPins();
   readonly #wished = new Set<string>();
-  /** Seen last. */
+  /** Models that were loaded when the engine was looked at last. */
   #loaded: readonly string[] = [];
+  /** How the engine looked last; null before the first look. */
+  #seen: RuntimeView | null = null;
   readonly #timeline = new ContinuedTimeline();
   #lastWords: Promise<void> = Promise.resolve();
   #listener: () => void = () => {};
@@ -157,9 +159,16 @@ export class SupervisedBackend implements SpeechBackend {
   }
 
   async view(): Promise<RuntimeView> {
-    const view = await this.#ask('view', []);
+    const view = (this.#isLeftAlone() ? this.#emptyView() : null) ?? (await this.#ask('view', []));
     this.#loaded = view.models.map(({ id }) => id);
-    return { ...view, incidents: this.#health.incidents(view.incidents) };
+    this.#seen = view;
+    // The engine counts its own process alone.
+    const process_bytes = view.host.process_bytes + process.memoryUsage.rss();
+    return {
+      ...view,
+      host: { ...view.host, process_bytes },
+      incidents: this.#health.incidents(view.incidents),
+    };
   }
 
   whatIf(request: CallRequest<'runtime.what_if'>): Promise<CallResponse<'runtime.what_if'>> {
@@ -236,7 +245,7 @@ export class SupervisedBackend implements SpeechBackend {
       );
     }
     if (this.#engine !== null) return this.#engine;
-    if (this.#health.tooOften(null)) return Promise.reject(crashedTooOften());
+    if (this.#isLeftAlone()) return Promise.reject(crashedTooOften());
     const opening = this.#open();
     this.#engine = opening;
     opening.catch(() => this.#leave(opening));
@@ -274,6 +283,25 @@ export class SupervisedBackend implements SpeechBackend {
     }
     if (this.#closing) await engine.close(closeMs);
     return engine;
+  }
+
+  /** It crashed too often, and none runs until some minutes have passed. */
+  #isLeftAlone(): boolean {
+    return this.#engine === null && this.#health.tooOften(null);
+  }
+
+  /** While no engine runs: the devices as they were, with nothing on them, so that what happened can still be told. */
+  #emptyView(): RuntimeView | null {
+    if (this.#seen === null) return null;
+    const nothing = { weights: 0, slots: 0, compute: 0, io: 0, state: 0 };
+    const { host, devices, policy } = this.#seen;
+    return {
+      ...this.#seen,
+      devices: devices.map((device) => ({ ...device, held: nothing })),
+      host: { ...host, process_bytes: 0, pinned_bytes: 0 },
+      models: [],
+      policy: { ...policy, resident_models: 0 },
+    };
   }
 
   /** The next one that asks gets another process. */
@@ -330,7 +358,7 @@ export class SupervisedBackend implements SpeechBackend {
   #explained(error: unknown, engine: RemoteEngine, device: string, settings: Settings): unknown {
     if (error instanceof EngineGone) {
       if (this.#closing) return cancelled();
-      if (!this.#health.isGraphics(device)) return crashed(error);
+      if (!this.#health.isGraphics(device)) return this.#crashOf(error);
       return this.#health.lossOf(device, settings, endText(error.end), error.stack);
     }
     if (!(error instanceof StudioError) || error.code !== 'device_lost') return error;
@@ -340,6 +368,10 @@ export class SupervisedBackend implements SpeechBackend {
       this.#retire(engine);
     }
     return this.#health.lossOf(device, settings, null, error.detail);
+  }
+
+  #crashOf(gone: EngineGone): StudioError {
+    return this.#health.tooOften(null) ? crashedTooOften(gone) : crashed(gone);
   }
 
   // Questions
@@ -364,7 +396,7 @@ export class SupervisedBackend implements SpeechBackend {
       return await (await this.#current()).call(name, args, onEvent);
     } catch (error) {
       if (!(error instanceof EngineGone)) throw error;
-      throw this.#closing ? cancelled() : crashed(error);
+      throw this.#closing ? cancelled() : this.#crashOf(error);
     }
   }
 
@@ -385,10 +417,13 @@ function crashed(gone: EngineGone): StudioError {
   );
 }
 
-function crashedTooOften(): StudioError {
+function crashedTooOften(gone?: EngineGone): StudioError {
   return new StudioError(
     'host_crashed',
     `The engine crashed ${lossLimit} times within ${lossMinutes} minutes. It is tried again a few minutes from now, or when the studio is started again; the log says where it crashed.`,
-    { params: { crashes: lossLimit, minutes: lossMinutes } },
+    {
+      params: { crashes: lossLimit, minutes: lossMinutes },
+      ...(gone === undefined ? {} : { detail: gone.stack ?? gone.message }),
+    },
   );
 }

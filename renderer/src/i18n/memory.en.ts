@@ -39,7 +39,7 @@ export const memoryEn = {
     others: 'Other programs',
     reserve: 'Kept in reserve',
     available: 'Available',
-    processHint: 'All of this program: models, code and working memory',
+    processHint: 'Models, code and working memory, without the page of the window',
     pinnedHint: 'Locked in place, so that the device copies from it at full speed; up to {{budget}}',
     availableHint: 'What programs can still get without swapping',
   },

@@ -40,7 +40,7 @@ export const memoryZh: Messages['memory'] = {
     others: '其他程序',
     reserve: '预留',
     available: '可用',
-    processHint: '本软件的全部占用：模型、代码和工作内存',
+    processHint: '模型、代码和工作内存，不含窗口页面',
     pinnedHint: '锁定在原处，让设备全速读取；上限 {{budget}}',
     availableHint: '各程序在不换页的情况下还能使用的内存',
   },
