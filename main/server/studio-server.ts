@@ -55,11 +55,14 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request, port)) return refuse(request, response, 403, 'httpNotOurs');
-    if (!isOwnOrigin(request, port)) return refuse(request, response, 403, 'httpOtherSite');
     const path = (request.url ?? '/').split('?')[0]!;
-    if (!path.startsWith('/studio/') && !path.startsWith('/api/'))
-      return serveFile(options.folder, request, response);
+    const isFile = !path.startsWith('/studio/') && !path.startsWith('/api/');
+    const stranger = strangerOf(request, port);
+    if (stranger !== null) {
+      if (isFile) return refuse(request, response, 403, stranger);
+      throw new RequestError(403, stranger);
+    }
+    if (isFile) return serveFile(options.folder, request, response);
     if (path.startsWith(`${wirePaths.download}/`) && request.method === 'GET') {
       return downloads.serve(path.slice(wirePaths.download.length + 1), request, response);
     }
@@ -105,6 +108,12 @@ export async function startStudioServer(options: StudioServerOptions): Promise<S
       );
     },
   };
+}
+
+/** Why a request is not this page's or this computer's; null where it is. */
+function strangerOf(request: IncomingMessage, port: number): 'httpNotOurs' | 'httpOtherSite' | null {
+  if (!isOwnHost(request, port)) return 'httpNotOurs';
+  return isOwnOrigin(request, port) ? null : 'httpOtherSite';
 }
 
 function listen(
