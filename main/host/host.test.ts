@@ -225,6 +225,15 @@ describe('settings', () => {
     expect(test.backend.settings?.['compute.vram_mode']).toBe('low');
   });
 
+  it('that another process changed are in force when the runtime is looked at', async () => {
+    await test.call('runtime.snapshot', {});
+    expect(test.backend.settings).toBeNull();
+    writeFileSync(join(test.folder, 'settings.json'), JSON.stringify({ 'compute.vram_mode': 'low' }));
+    await test.call('runtime.snapshot', {});
+    expect(test.backend.settings?.['compute.vram_mode']).toBe('low');
+    expect(test.of('settings.changed').map(({ data }) => data['compute.vram_mode'])).toEqual(['low']);
+  });
+
   it('that change while the devices are opened reach them', async () => {
     await test.close();
     let opened: () => void = () => {};

@@ -250,7 +250,12 @@ export class Host {
         const audio = await this.#audio(job_id);
         return { path, bytes: await audio.export(path, encoding) };
       },
-      'runtime.snapshot': async () => this.#snapshot(await this.#open()),
+      'runtime.snapshot': async () => {
+        const parts = await this.#open();
+        // Another process may have changed them.
+        this.settings.get();
+        return this.#snapshot(parts);
+      },
       'runtime.what_if': async (request) => (await this.#open()).backend.whatIf(request),
       'runtime.what_if_curve': async (request) => (await this.#open()).backend.whatIfCurve(request),
       'runtime.timeline': async (request) => (await this.#open()).backend.timeline(request),
