@@ -33,13 +33,14 @@ process.stdout.on('error', (error) => {
 });
 process.stderr.on('error', () => {});
 
-// What nothing caught is still one line and a code; whoever asked for details gets them.
+// What nothing caught (an output onto a full disk is such) is still one line and a code; whoever asked for details gets them.
 process.on('uncaughtException', (error) => {
+  const studio = StudioError.fromBody(toErrorBody(error));
   const detail = process.argv.includes('--verbose') ? `${error.stack}\n` : '';
   process.stderr.write(
-    `mizuoto: ${messages.error(StudioError.fromBody(toErrorBody(error)))} (internal)\n${detail}`,
+    `mizuoto: ${messages.error(studio)}${messages.get('hintCode', { code: studio.code })}\n${detail}`,
   );
-  process.exit(exitCode('internal'));
+  process.exit(exitCode(studio.code));
 });
 
 // npm starts its scripts in the package's folder; names are relative to where the person is.

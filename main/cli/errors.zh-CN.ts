@@ -188,7 +188,7 @@ export const zhErrors: Record<ErrorCode, string | readonly string[]> = {
   ],
   out_of_device_memory: [
     '{device}（共 {total_mb} MiB）在“{stage}”阶段内存不足：正在采用的模式是 {mode}，因此 {weights_mb} MiB 权重要一次全部放入，另需工作内存 {working_mb} MiB。请将 compute.vram_mode 设为 {instead}：放不下的部分会流式加载，结果不变。',
-    '{device} 在“{stage}”阶段内存不足（已试 {attempts} 次）：compute.simulate_vram_mb 只给了 {simulated_mb} MiB，而 {weights_mb} MiB 权重中至少要放入 {least_mb} MiB，另需工作内存 {working_mb} MiB。请增大 compute.simulate_vram_mb、缩短文本，或用 compute.device=CPU。',
+    '{device} 在“{stage}”阶段内存不足（已试 {attempts} 次）：compute.simulate_vram_mb 只给了 {simulated_mb} MiB，而 {weights_mb} MiB 权重中至少要放入 {least_mb} MiB，另需工作内存 {working_mb} MiB。请增大或清除 compute.simulate_vram_mb，或缩短文本。',
     '{device} 在“{stage}”阶段内存不足（已试 {attempts} 次）：共 {total_mb} MiB，其他程序占用 {others_mb} MiB；{weights_mb} MiB 权重中至少要放入 {least_mb} MiB，另需工作内存 {working_mb} MiB。请缩短文本、关闭其他程序，或用 compute.device=CPU。',
     '设备内存不足：需要 {needed}，可用 {available}。请关闭其他程序，或用 compute.vram_mode=low。',
     '设备内存不足。请关闭其他程序，或用 compute.vram_mode=low。',

@@ -51,6 +51,7 @@ export const en = {
   hintCode: ' ({code})',
   cancelling: 'Stopping... (Ctrl-C again ends at once)',
   saved: '{file}: {seconds} s of speech at {rate} Hz, {speed}x real time, seed {seed}.',
+  otherFormat: '{file} will be a WAV file whatever its name says: nothing else is written here.',
   savedStdout: '{seconds} s of speech at {rate} Hz, {speed}x real time, seed {seed}.',
   stateWaiting: 'waiting',
   stateLoading: 'loading',
@@ -117,7 +118,7 @@ export const en = {
   runtimeDevices: 'Devices',
   runtimeIncidents: 'What happened',
   runtimeHost:
-    'Memory of this computer: {free} of {total} free; this process holds {process}, {pinned} of it pinned.',
+    'Memory of this computer: {free} of {total} free; Mizuoto holds {process}, {pinned} of it pinned.',
   runtimeJobs: 'Requests: {running} running, {waiting} waiting.',
   columnModel: 'MODEL',
   columnState: 'STATE',
@@ -309,8 +310,8 @@ new one would see.
 
 Speaks the same words in every way that memory can be managed and compares the samples, bit by bit: plain on the
 processor; on simulated devices all streamed, halfway, whole, in place, and with memory that runs out in each stage; on
-each graphics device resident and streamed, and in place where it shares the processor's memory. A graphics device rounds otherwise than the processor: how far its audio lies from
-it is told, not judged; from itself it may not differ.
+each graphics device resident and streamed, and in place where it shares the processor's memory. A graphics device
+rounds otherwise than the processor: how far its audio lies from it is told, not judged; from itself it may not differ.
 
   -e, --engine ENGINE     default: all
   -s, --setting KEY=VALUE for all runs; may be repeated. compute.device chooses the graphics device (CPU: none),

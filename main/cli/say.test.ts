@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../audio/wav.ts';
@@ -198,11 +198,33 @@ describe('long text', () => {
   });
 });
 
+it('says that a file named for another format is a WAV file', async () => {
+  const { exit, stderr } = await say(['Hello.', '--out', 'a.mp3']);
+  expect(exit).toBe(0);
+  expect(stderr).toContain('mizuoto: warning: a.mp3 will be a WAV file whatever its name says');
+  expect(readFileSync(join(cli.folder, 'a.mp3')).toString('latin1', 0, 4)).toBe('RIFF');
+});
+
 describe('no space', () => {
   it.skipIf(process.platform !== 'linux')('on a device that is full', async () => {
     const { exit, stderr } = await say(['Hello.', '--out', '/dev/full']);
     expect(exit).toBe(5);
     expect(stderr).toMatch(/disk is full.*\(disk_full\)/);
+  });
+
+  it.skipIf(process.platform !== 'linux')('on the standard output', () => {
+    const env = { ...process.env, MIZUOTO_HOME: join(cli.folder, '.home'), LC_ALL: 'C' };
+    const out = openSync('/dev/full', 'w');
+    try {
+      const args = [cli.program, 'version'];
+      const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ['ignore', out, 'pipe'] });
+      expect(stderr.toString()).toBe(
+        'mizuoto: The disk is full. Free some space and try again. (disk_full)\n',
+      );
+      expect(status).toBe(5);
+    } finally {
+      closeSync(out);
+    }
   });
 
   it('on a small disk: nothing is left under the name', async (context) => {

@@ -139,6 +139,9 @@ export function readSetting(assignment: string): [string, unknown] {
   }
 }
 
+/** Names that promise what is not written. */
+const otherFormats = /\.(mp3|flac|ogg|opus|m4a|aac|aiff?|wma|webm)$/i;
+
 interface Target {
   /** As the person wrote it; `-` is the standard output. */
   file: string;
@@ -158,6 +161,10 @@ function chooseTarget(parsed: Parsed, around: Surroundings): Target {
     return { file, prepare: async () => output };
   }
   if (streamed) throw new CommandError('invalid_request', 'streamNeedsStdout', { path: clip(file) });
+  if (otherFormats.test(file)) {
+    const message = around.messages.get('otherFormat', { file: clip(file) });
+    remark(around, around.messages.get('warning', { message }));
+  }
   return { file, prepare: () => FileOutput.prepare(resolve(around.cwd, file)) };
 }
 

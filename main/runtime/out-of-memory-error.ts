@@ -83,10 +83,13 @@ function adviceFor({ book, fallback }: ExhaustedStage, mode: string | null): str
     return `Set compute.vram_mode to ${streamingMode(book)}: then what does not fit streams, with the same result.`;
   const ways = [
     ...(fallback === undefined ? [] : [`allow the cheaper way (${fallback}) with compute.oom_fallback=true`]),
-    ...(book.device.simulated ? ['raise compute.simulate_vram_mb'] : []),
-    'shorten the text',
-    ...(book.device.simulated ? [] : ['close other programs that use the device']),
-    'or compute on the processor (compute.device=CPU)',
+    ...(book.device.simulated
+      ? ['raise compute.simulate_vram_mb or clear it', 'or shorten the text']
+      : [
+          'shorten the text',
+          'close other programs that use the device',
+          'or compute on the processor (compute.device=CPU)',
+        ]),
   ].join(', ');
   return `${ways.charAt(0).toUpperCase()}${ways.slice(1)}.`;
 }
