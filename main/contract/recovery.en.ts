@@ -6,6 +6,8 @@ export const recoveryEn = {
   device_reopened: '{device} stopped responding and was opened anew.',
   driver_crashed: 'The driver of {device} crashed ({how}). The engine was started again in a fresh process.',
   engine_crashed: 'The engine crashed ({how}) and was started again.',
+  engine_left_alone:
+    'The engine crashed {times} times within {minutes} minutes, the last time with {how}. It is started again a few minutes from now, or with the studio.',
   device_given_up:
     '{device} was lost {times} times within {minutes} minutes and is not used any more. Update its driver; to try it again, choose it as compute.device or start the studio again.',
   engine_in_host:

@@ -81,11 +81,19 @@ export class DeviceHealth {
     return lostTooOften(device, { ...lossCounts, chosen: this.#isChosen(device, settings) }, detail);
   }
 
-  /** A device was lost; null: the process ended, and no device explains it. */
-  count(device: string | null, happened: Said): void {
+  /** The process ended, and no device explains it. `how`: the signal or exit code. */
+  countCrash(how: string): void {
+    this.#add(null);
+    this.#tell(
+      this.tooOften(null) ? say('engine_left_alone', { how, ...lossCounts }) : say('engine_crashed', { how }),
+    );
+  }
+
+  /** A device was lost. */
+  count(device: string, happened: Said): void {
     this.#tell(happened);
-    this.#losses.set(device ?? '', [...this.#recent(device), this.#options.now()]);
-    if (device === null || !this.tooOften(device)) return;
+    this.#add(device);
+    if (!this.tooOften(device)) return;
     this.#passOver = new Set([...this.#passOver, device]);
     this.#tell(say('device_given_up', { device, ...lossCounts }));
   }
@@ -118,6 +126,10 @@ export class DeviceHealth {
     } catch {
       return true;
     }
+  }
+
+  #add(device: string | null): void {
+    this.#losses.set(device ?? '', [...this.#recent(device), this.#options.now()]);
   }
 
   #recent(device: string | null): number[] {

@@ -339,7 +339,7 @@ describe('a driver that crashes', () => {
       { how: 'SIGSEGV' },
       { crashes: lossLimit, minutes: lossMinutes },
     ]);
-    expect(await codes()).toEqual(['engine_crashed', 'engine_crashed', 'engine_crashed']);
+    expect(await codes()).toEqual(['engine_left_alone', 'engine_crashed', 'engine_crashed']);
     const down = await backend.view();
     expect(down.models).toEqual([]);
     expect(down.devices.map(({ id }) => id)).toEqual(before.devices.map(({ id }) => id));

@@ -343,9 +343,8 @@ export class SupervisedBackend implements SpeechBackend {
       .filter((running) => running.engine === engine)
       .map(({ device }) => device);
     const suspect = there.find((device) => this.#health.isGraphics(device)) ?? null;
-    const happened =
-      suspect === null ? say('engine_crashed', { how }) : say('driver_crashed', { device: suspect, how });
-    this.#health.count(suspect, happened);
+    if (suspect === null) this.#health.countCrash(how);
+    else this.#health.count(suspect, say('driver_crashed', { device: suspect, how }));
     // One that did not open is tried again by whoever asks next.
     if (engine === null) return;
     this.#timeline.end(null);

@@ -322,7 +322,10 @@ export const errorsEn: Record<ErrorCode, ErrorText> = {
       'It ended ({{how}}) and was restarted; what it was working on is lost.',
       'It was restarted; running jobs are lost.',
     ],
-    fix: 'Generate again. If it happens again, copy the details.',
+    fix: [
+      'Wait up to {{minutes}} minutes, or start the studio again. If it happens again, copy the details.',
+      'Generate again. If it happens again, copy the details.',
+    ],
   },
   forbidden: {
     title: 'This is not allowed here',
