@@ -107,7 +107,7 @@ export async function ensureNative() {
     [pin.integrity, platform],
   );
   await once('native', key, [join(nativeOut, 'mizuoto.node')], () => {
-    say('building the native core...');
+    say('building the native core (a few minutes)...');
     placeLibraries();
     const buildDir = join(root, 'native', 'build');
     run('cmake', [...cmakeArguments(), '-S', join(root, 'native'), '-B', buildDir], {

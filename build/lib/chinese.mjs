@@ -2,7 +2,7 @@
 const sentences = [
   [/^installing packages \(npm ci\)\.\.\.$/, '正在安装依赖（npm ci）……'],
   [/^fetching ggml's headers \((.+)\)\.\.\.$/, '正在获取 ggml 的头文件（$1）……'],
-  [/^building the native core\.\.\.$/, '正在编译本机计算核心（需要几分钟）……'],
+  [/^building the native core \(a few minutes\)\.\.\.$/, '正在编译本机计算核心（需要几分钟）……'],
   [/^bundling the main process\.\.\.$/, '正在打包主进程……'],
   [/^bundling the shell\.\.\.$/, '正在打包窗口程序……'],
   [/^bundling the renderer\.\.\.$/, '正在打包界面……'],
