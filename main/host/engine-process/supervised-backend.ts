@@ -328,7 +328,9 @@ export class SupervisedBackend implements SpeechBackend {
     this.#current().then(
       () => this.#listener(),
       (error: Error) => {
-        if (!this.#closing) this.#options.log('error', `The engine did not start again: ${error.message}`);
+        // Why one that is left alone does not start has just been told.
+        if (this.#closing || this.#isLeftAlone()) return;
+        this.#options.log('error', `The engine did not start again: ${error.message}`);
       },
     );
   }
