@@ -71,8 +71,8 @@ bool convertible(ggml_type type) {
 }  // namespace
 
 AlignedBytes::AlignedBytes(size_t bytes) : data_(nullptr, Free{bytes}), bytes_(bytes) {
-    void* data = ownPages(bytes) ? mapPages(bytes)
-                                 : ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+    void* data =
+        ownPages(bytes) ? mapPages(bytes) : ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
     if (data == nullptr) {
         throw Error("OutOfHostMemory", "Host memory is used up: " + bytesText(bytes) + " were needed.",
                     {detailOf("needed", bytes)});
@@ -82,7 +82,7 @@ AlignedBytes::AlignedBytes(size_t bytes) : data_(nullptr, Free{bytes}), bytes_(b
 
 void AlignedBytes::Free::operator()(uint8_t* data) const {
     if (ownPages(bytes)) return unmapPages(data, bytes);
-    ::operator delete (data, std::align_val_t{kAlignment});
+    ::operator delete(data, std::align_val_t{kAlignment});
 }
 
 HostWeight::HostWeight(const std::string& name, ggml_type type, const Shape& shape, WeightSource source)
