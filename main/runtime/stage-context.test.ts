@@ -240,7 +240,7 @@ describe('out of memory at any allocation', () => {
       await expect(rig.speak()).rejects.toMatchObject({
         code: 'out_of_device_memory',
         message: expect.stringMatching(
-          /Simulated0 ran out of memory in "talker".*other programs hold.*compute\.device=CPU/s,
+          /Simulated0 ran out of memory in "talker".*other programs hold.*Raise compute\.simulate_vram_mb or clear it/s,
         ),
       });
     });
