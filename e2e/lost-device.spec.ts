@@ -86,6 +86,9 @@ test('a device that is lost again and again is left alone, and the window says w
       await page.getByTestId('nav-memory').click();
       await expect(page.getByTestId('incident').first()).toContainText('不再使用');
       await picture(page, 'lost-device-again.png');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expectAccessible(page);
+      await picture(page, 'lost-device-again-dark.png');
       await call(page, 'settings.set', { patch: { 'compute.simulate_vram_mb': null } });
       await page.getByTestId('nav-generate').click();
       await generate(page, 'The processor speaks.');
